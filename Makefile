@@ -1,0 +1,59 @@
+# Everything runs from a virtual environment in .venv that the targets create themselves.
+# Another interpreter: make test PYTHON=python3.13
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := src tests examples $(wildcard benchmarks)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-unit test-bounds lint format clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/installed-demo ## find the planted errors in a table of parcel shipments
+	@$(BIN)/python examples/demo.py
+
+test: lint test-unit test-bounds ## every check: lint, types, layers, tests, tests with bounds checks
+	@echo "all checks passed"
+
+lint: $(VENV)/installed-test ## style, types and layers
+	@$(BIN)/ruff check --quiet $(SOURCES) && echo "ruff check: ok"
+	@$(BIN)/ruff format --quiet --check $(SOURCES) && echo "ruff format: ok"
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test-unit: $(VENV)/installed-test ## the tests
+	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# numba does not key its cache by the bounds-check flag, so the checked kernels get a cache of their own.
+test-bounds: $(VENV)/installed-test ## the kernel tests with array bounds checked
+	@if [ -d tests/forest ]; then \
+		echo "kernel tests, array bounds checked:"; \
+		NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/$(VENV)/numba-boundscheck" \
+			$(BIN)/python -m pytest tests/forest -q -x -n $(WORKERS); \
+	fi
+
+format: $(VENV)/installed-test ## put the sources in order
+	@$(BIN)/ruff check --quiet --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+clean: ## remove the virtual environment and all caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests examples $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "RFOD needs Python 3.11 or newer. Hint: make PYTHON=python3.11 ..." >&2; exit 1; }
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of dependencies; a newer pyproject.toml installs again.
+$(VENV)/installed-%: pyproject.toml | $(BIN)/python
+	@echo "installing rfod[$*] into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
