@@ -1,0 +1,59 @@
+"""The example table is what it says, and the demo finds what was planted in it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from make_shipments import PLANTED, make_shipments
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="module")
+def shipments() -> tuple[pd.DataFrame, pd.DataFrame]:
+    return make_shipments()
+
+
+def test_same_seed_same_table(shipments: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    for first, second in zip(shipments, make_shipments(), strict=True):
+        pd.testing.assert_frame_equal(first, second)
+
+
+def test_truth_lists_each_planted_cell(shipments: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    table, truth = shipments
+    assert truth["row"].is_unique
+    assert (truth["row"] >= 3000).all()
+    assert len(truth) == len(PLANTED)
+    for cell in truth.itertuples():
+        assert table.at[cell.row, cell.column] == cell.planted != cell.correct
+
+
+def test_planted_values_are_ordinary_for_their_column(shipments: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    table, truth = shipments
+    for cell in truth.itertuples():
+        correct = table[cell.column][:3000].dropna()
+        if pd.api.types.is_numeric_dtype(correct) and not pd.api.types.is_bool_dtype(correct):
+            assert correct.quantile(0.01) <= cell.planted <= correct.quantile(0.99), cell.column
+        else:
+            assert (correct == cell.planted).mean() > 0.05, cell.column
+
+
+def test_script_writes_table_and_truth(tmp_path: Path) -> None:
+    output, truth = tmp_path / "shipments.csv", tmp_path / "planted.csv"
+    command = [sys.executable, EXAMPLES / "make_shipments.py", "--output", output, "--truth", truth, "--seed", "1"]
+    subprocess.run(command, check=True)
+    assert len(pd.read_csv(output)) == 4000
+    assert len(pd.read_csv(truth)) == len(PLANTED)
+
+
+def test_demo_finds_the_planted_errors() -> None:
+    demo = subprocess.run([sys.executable, EXAMPLES / "demo.py"], capture_output=True, text=True, check=True)
+    n_found, n_planted = map(int, re.search(r"(\d+) of (\d+) planted errors", demo.stdout).groups())
+    assert n_planted == len(PLANTED)
+    assert n_found >= n_planted - 1
