@@ -25,7 +25,7 @@ lint: $(VENV)/installed-test ## style, types and layers
 	@$(BIN)/ruff check --quiet $(SOURCES) && echo "ruff check: ok"
 	@$(BIN)/ruff format --quiet --check $(SOURCES) && echo "ruff format: ok"
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 test-unit: $(VENV)/installed-test ## the tests
 	@$(BIN)/python -m pytest -q -n $(WORKERS)

@@ -81,9 +81,9 @@ PLANTED = (
     ),
     Planted(
         "carrier",
-        lambda rows: (rows.service == "express") & (rows.weight_kg < 10) & (rows.origin == "MIL"),
-        "Transalpes",
-        "a freight carrier for a small express parcel",
+        lambda rows: (rows.service == "express") & (rows.origin == "MIL"),
+        "Wisla Express",
+        "a carrier that collects in Poland only, for a parcel from Milan",
     ),
     Planted(
         "volume_l",
@@ -126,8 +126,7 @@ def _correct_rows(n_rows: int, rng: Generator) -> pd.DataFrame:
     origin, destination = np.array(lanes)[rng.integers(len(lanes), size=n_rows)].T
     country = np.array([COUNTRIES[city] for city in origin])
     abroad = np.array([COUNTRIES[city] in OUTSIDE_CUSTOMS_UNION for city in destination])
-    lane_km = np.array([DISTANCES[a][b] for a, b in zip(origin, destination, strict=True)])
-    distance = np.rint(lane_km * rng.normal(1, 0.004, n_rows))
+    distance = np.array([DISTANCES[a][b] for a, b in zip(origin, destination, strict=True)])
 
     goods = rng.choice(list(GOODS), size=n_rows, p=[share for *_, share in GOODS.values()])
     litres_per_kg, euros_per_kg = np.array([GOODS[name][:2] for name in goods]).T
@@ -159,7 +158,7 @@ def _correct_rows(n_rows: int, rng: Generator) -> pd.DataFrame:
             "shipped_at": shipped.as_unit("s"),
             "origin": origin,
             "destination": destination,
-            "distance_km": distance.astype(int),
+            "distance_km": distance,
             "goods": goods,
             "packaging": packaging,
             "service": service,
