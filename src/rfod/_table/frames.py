@@ -1,0 +1,265 @@
+"""Any table a caller may hold, seen as named Arrow columns that are converted one at a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rfod._table.objects import arrow_from_objects
+from rfod.exceptions import SchemaError
+
+Read = Callable[[int, str, bool], Any]
+Build = Callable[[pa.Table, bool], Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of any library: column names, and the columns on demand.
+
+    Columns of arrays and lists of rows have no names of their own (`has_names` is False); they are called "x0", "x1"...
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    has_names: bool
+    _read: Read = field(repr=False, compare=False)
+    _build: Build = field(repr=False, compare=False)
+
+    def column(self, name: str, *, mixed_as_text: bool = False) -> pa.ChunkedArray:
+        """The column as Arrow, converted now; null stands for every library's missing value, NaN included.
+
+        A column of Python objects of several kinds is an error, or the text of each value with `mixed_as_text`.
+        """
+        column = self._read(self.names.index(name), name, mixed_as_text)
+        if not isinstance(column, pa.ChunkedArray):
+            column = pa.chunked_array([column])
+        return nan_as_null(column)
+
+    def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
+        """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.
+
+        `aligned` says that the rows are the rows of this table, one for one: a pandas index is then kept.
+        """
+        return self._build(pa.table(dict(columns)), aligned)
+
+
+def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with NaN turned into null."""
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    if pa.types.is_floating(column.type):
+        not_a_number = pc.is_nan(column)
+        if pc.any(not_a_number).as_py():
+            return pc.if_else(not_a_number, pa.scalar(None, column.type), column)
+    return column
+
+
+def open_table(data: Any) -> Table:
+    """See any supported table as a `Table`; raise `SchemaError` for everything else."""
+    if isinstance(data, Table):
+        return data
+    _refuse_what_is_no_table(data)
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    names = _native_names(data)
+    if names is not None:
+        _refuse_duplicates(names)
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return _from_frame(frame)
+    if isinstance(data, list | tuple):
+        return _from_rows(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        return open_table(pa.table(data))
+    if isinstance(data, np.ndarray) or hasattr(data, "__array__"):
+        return _from_array(data if isinstance(data, np.ma.MaskedArray) else np.asarray(data))
+    raise SchemaError(f"{_type_name(data)} is not a table.\n{_ACCEPTED}")
+
+
+_ACCEPTED = "Hint: pass a pandas or polars DataFrame, a pyarrow Table, or a 2-d array."
+
+
+def _refuse_what_is_no_table(data: Any) -> None:
+    """Raise `SchemaError` for things that are often passed by mistake."""
+    if data is None:
+        raise SchemaError(f"A table is needed, but None came.\n{_ACCEPTED}")
+    if isinstance(data, str | bytes | os.PathLike):
+        raise SchemaError(f"A table is needed, but a path or text came: {data!r}.\nHint: read it into a frame first.")
+    if isinstance(data, Mapping):
+        raise SchemaError("A dict is not a table.\nHint: pass pandas.DataFrame(data) or pyarrow.table(data).")
+    if hasattr(data, "tocsr") or type(data).__module__.startswith("scipy.sparse"):
+        raise SchemaError(
+            "A sparse matrix came, but sparse data is not supported.\n"
+            "Hint: pass data.toarray(), or a frame of its columns."
+        )
+    if isinstance(data, pa.Array | pa.ChunkedArray) or nw.dependencies.is_into_series(data):
+        raise SchemaError(
+            f"A table is needed, but a single column came ({_type_name(data)}).\n"
+            "Hint: Reshape your data: pass a frame with at least two columns."
+        )
+
+
+def _type_name(data: Any) -> str:
+    return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+
+
+def _native_names(data: Any) -> list[Any] | None:
+    """The column names as the caller's library has them, before narwhals may refuse them."""
+    if isinstance(data, pa.Table):
+        return list(data.column_names)
+    if nw.dependencies.is_pandas_like_dataframe(data):
+        return list(data.columns)
+    return None
+
+
+def _refuse_duplicates(names: Iterable[Any]) -> None:
+    """Raise `SchemaError` when two names are the same text."""
+    repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if repeated:
+        raise SchemaError(
+            f"{len(repeated)} column name(s) occur more than once: {listed(repeated)}.\n"
+            "Hint: rename them, so that each column has a name of its own."
+        )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Up to five quoted names, then "..."."""
+    quoted = [repr(str(name)) for name in names]
+    return ", ".join(quoted[:5]) + (", ..." if len(quoted) > 5 else "")
+
+
+def _checked_size(n_rows: int, n_columns: int) -> None:
+    """Raise `SchemaError` for a table without rows or columns, in scikit-learn's words."""
+    shape = f"(shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+    if n_columns == 0:
+        raise SchemaError(f"Found array with 0 feature(s) {shape}\nHint: the table has no columns.")
+    if n_rows == 0:
+        raise SchemaError(f"Found array with 0 sample(s) {shape}\nHint: the table has no rows.")
+
+
+def _from_frame(frame: nw.DataFrame[Any]) -> Table:
+    names = tuple(str(name) for name in frame.columns)
+    _refuse_duplicates(names)
+    _checked_size(len(frame), len(names))
+    backend = frame.implementation
+    is_object = [str(dtype).lower() == "object" for dtype in _native_dtypes(frame)]
+
+    def read(index: int, name: str, mixed_as_text: bool) -> Any:
+        series = frame[:, index]
+        if is_object[index]:
+            # Arrow would guess from the first values, and silently cut the times off [date, datetime]
+            values = np.fromiter(series.to_list(), dtype=object, count=len(series))
+            return arrow_from_objects(values, name, mixed_as_text)
+        try:
+            return series.to_arrow()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
+            return _array_column(series.to_numpy(), name, mixed_as_text)
+
+    def build(columns: pa.Table, aligned: bool) -> Any:
+        if backend.is_pyarrow():
+            return columns
+        built = nw.from_arrow(columns, backend=backend).to_native()
+        if aligned and backend.is_pandas_like():
+            built.index = frame.to_native().index
+        return built
+
+    return Table(names, len(frame), True, read, build)
+
+
+def _native_dtypes(frame: nw.DataFrame[Any]) -> list[Any]:
+    native = frame.to_native()
+    return list(native.schema.types) if isinstance(native, pa.Table) else list(native.dtypes)
+
+
+def _from_array(array: NDArray[Any]) -> Table:
+    if array.ndim != 2:
+        raise SchemaError(_shape_message(array.ndim))
+    _refuse_complex(array.dtype)
+    n_rows, n_columns = array.shape
+    _checked_size(n_rows, n_columns)
+
+    def read(index: int, name: str, mixed_as_text: bool) -> Any:
+        return _array_column(array[:, index], name, mixed_as_text)
+
+    return _nameless(n_rows, n_columns, read)
+
+
+def _shape_message(n_dimensions: int) -> str:
+    if n_dimensions > 2:
+        return f"Found array with dim {n_dimensions}, while dim 2 is required.\nHint: pass one row per sample."
+    return (
+        f"Expected 2D array, got {n_dimensions}D array instead.\nHint: Reshape your data to rows and columns: "
+        "array.reshape(1, -1) if it is a single row, or a frame with at least two columns."
+    )
+
+
+def _from_rows(rows: Sequence[Any]) -> Table:
+    if not rows:
+        raise SchemaError(
+            "Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is required.\nHint: the list has no rows."
+        )
+    if isinstance(rows[0], Mapping):
+        raise SchemaError("A list of dicts is not a table.\nHint: pass pandas.DataFrame(data).")
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        raise SchemaError(_shape_message(1))
+    lengths = Counter(map(len, rows))
+    if len(lengths) > 1:
+        raise SchemaError(
+            f"The rows have between {min(lengths)} and {max(lengths)} values.\n"
+            "Hint: give every row the same number of values."
+        )
+    n_columns = len(rows[0])
+    _checked_size(len(rows), n_columns)
+
+    def read(index: int, name: str, mixed_as_text: bool) -> Any:
+        values = np.fromiter((row[index] for row in rows), dtype=object, count=len(rows))
+        return arrow_from_objects(values, name, mixed_as_text)
+
+    return _nameless(len(rows), n_columns, read)
+
+
+def _nameless(n_rows: int, n_columns: int, read: Read) -> Table:
+    names = tuple(f"x{position}" for position in range(n_columns))
+    return Table(names, n_rows, False, read, _build_without_library)
+
+
+def _build_without_library(columns: pa.Table, aligned: bool) -> Any:
+    """Arrays cannot hold mixed columns by name, so their owners get pandas where it is installed, else pyarrow."""
+    if importlib.util.find_spec("pandas") is None:
+        return columns
+    return nw.from_arrow(columns, backend="pandas").to_native()
+
+
+def _refuse_complex(dtype: np.dtype[Any], name: str | None = None) -> None:
+    if dtype.kind == "c":
+        where = f" (column {name!r})" if name else ""
+        raise SchemaError(f"Complex data not supported{where}.\nHint: pass real and imaginary parts as two columns.")
+
+
+def _array_column(values: NDArray[Any], name: str, mixed_as_text: bool) -> Any:
+    """One column of an array as Arrow."""
+    _refuse_complex(values.dtype, name)
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(object), None)
+    kind = values.dtype.kind
+    if kind == "f" and values.dtype.itemsize > 8:
+        values = values.astype(np.float64)
+    elif kind in "mM" and np.datetime_data(values.dtype)[0] not in ("s", "ms", "us", "ns"):
+        values = values.astype(f"{kind}8[s]")
+    elif kind == "T":
+        values = values.astype(object)
+    if values.dtype.kind == "O":
+        return arrow_from_objects(values, name, mixed_as_text)
+    return pa.array(np.ascontiguousarray(values), from_pandas=True)

@@ -1,0 +1,116 @@
+"""Columns of Python objects: which kind they are, and when they are several."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rfod.exceptions import SchemaError
+
+# in this order, because bool is an int and datetime is a date
+_KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("text", (str,)),
+    ("boolean", (bool, np.bool_)),
+    ("number", (int, float, Decimal, np.integer, np.floating)),
+    ("datetime", (dt.datetime, dt.date, np.datetime64)),
+    ("time", (dt.time,)),
+    ("duration", (dt.timedelta, np.timedelta64)),
+)
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # by name: pandas need not be installed
+
+
+def arrow_from_objects(values: NDArray[np.object_], name: str, mixed_as_text: bool) -> pa.Array:
+    """Python objects as one Arrow array, when they are of one kind; missing values of every library become null."""
+    kinds = {_kind_of_type(cls) for cls in set(map(type, values))} - {"missing"}
+    if len(kinds) > 1 and "number" in kinds and not any(_is_number(value) for value in values):
+        kinds.remove("number")  # the only "numbers" are NaN, that is: missing
+    if len(kinds) > 1:
+        if mixed_as_text:
+            return pa.array([None if _is_missing(value) else _utf8(str(value)) for value in values], pa.large_string())
+        raise SchemaError(_mixed_message(values, name))
+    kind = kinds.pop() if kinds else "missing"
+    if kind == "missing":
+        return pa.nulls(len(values))
+    if kind == "datetime":
+        return _datetimes(values, name)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError, TypeError, ValueError) as error:
+        if kind == "number":  # integers past 64 bits, decimals among floats
+            return pa.array([None if _is_missing(value) else float(value) for value in values], pa.float64())
+        if kind == "text":  # lone surrogates
+            return pa.array([None if _is_missing(value) else _utf8(value) for value in values], pa.large_string())
+        raise SchemaError(
+            f"Column {name!r} holds Python objects of type {kind}, for example {_examples(values)}.\n"
+            f"Hint: convert it to text or numbers, or leave it out: column_types={{{name!r}: 'ignore'}}."
+        ) from error
+
+
+def _kind_of_type(cls: type) -> str:
+    if cls.__name__ in _MISSING_TYPES:
+        return "missing"
+    return next((kind for kind, classes in _KINDS if issubclass(cls, classes)), cls.__name__)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return type(value).__name__ in _MISSING_TYPES or (isinstance(value, float | np.floating) and bool(value != value))
+
+
+def _is_number(value: Any) -> bool:
+    return _kind_of_type(type(value)) == "number" and not _is_missing(value)
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _datetimes(values: NDArray[np.object_], name: str) -> pa.Array:
+    """Dates, or timestamps where one value has a time; with and without a time zone is mixed."""
+    present = [value for value in values if not _is_missing(value)]
+    if any(isinstance(value, np.datetime64) for value in present):
+        return pa.array(np.array([None if _is_missing(value) else value for value in values], "datetime64[us]"))
+    if not any(isinstance(value, dt.datetime) for value in present):
+        return pa.array(values, pa.date32(), from_pandas=True)
+    with_zone = sum(isinstance(value, dt.datetime) and value.tzinfo is not None for value in present)
+    if 0 < with_zone < len(present):
+        raise SchemaError(
+            f"Column {name!r} holds {with_zone} date(s) with a time zone and {len(present) - with_zone} without, "
+            f"for example {_examples(values)}.\nHint: give all of them a time zone, or none."
+        )
+    moments = [None if _is_missing(value) else _moment(value) for value in values]
+    return pa.array(moments, pa.timestamp("us", tz="UTC" if with_zone else None))
+
+
+def _moment(value: dt.date) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+
+
+def _mixed_message(values: NDArray[np.object_], name: str) -> str:
+    counts: Counter[str] = Counter()
+    examples: dict[str, Any] = {}
+    for value in values:
+        if not _is_missing(value):
+            kind = _kind_of_type(type(value))
+            counts[kind] += 1
+            examples.setdefault(kind, value)
+    held = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(5))
+    shown = " and ".join(repr(examples[kind])[:60] for kind, _ in counts.most_common(2))
+    return (
+        f"Column {name!r} mixes kinds of values: {held}; for example {shown}.\n"
+        f"Hint: make them one kind, or say how to read the column: column_types={{{name!r}: 'numeric'}} "
+        "(what is no number becomes missing), 'categorical' (each value as text) or 'ignore'."
+    )
+
+
+def _examples(values: NDArray[np.object_]) -> str:
+    return " and ".join(repr(value)[:60] for value in [value for value in values if not _is_missing(value)][:2])
