@@ -1,0 +1,183 @@
+"""Fit and detect: the paper's letter on scikit-learn beside rfod, in one run.
+
+Equal hyper-parameters (trees, columns per node, leaf size, depth, pruning, all rows per tree, two workers), then the
+defaults of both. Both see the same rows; the order of the two alternates; compilation and the start of worker
+processes happen in a warm-up that is reported by itself. The literal version runs its columns in worker processes,
+its faster arrangement; `--literal-backend threads` measures it with threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import rfod
+from benchmarks import datasets, record
+from benchmarks.literal import LiteralRFOD
+
+FIT_ON = ("ionosphere", "pageblocks", "spambase", "bank")
+DETECT_ON = ("spambase", "bank", "fraud")
+GOALS = {"fit": 10.0, "detect": 5.0}  # how many times faster rfod is to be with equal hyper-parameters
+FRAUD_TEST_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    split: datasets.Split
+    phases: tuple[str, ...]
+
+    @property
+    def shape(self) -> str:
+        return f"{len(self.split.train)}/{len(self.split.test)} x {self.split.train.shape[1]}"
+
+
+def main() -> None:
+    arguments = _arguments()
+    cases = [_case(name, arguments.fraud_train) for name in datasets.names(arguments.datasets)]
+    shared = {
+        "n_estimators": arguments.trees,
+        "max_features": 1 / 3,
+        "min_samples_leaf": 5,
+        "max_depth": None,
+        "alpha": 0.02,
+        "beta": 0.5,
+    }
+    literal_only = {"n_jobs": arguments.jobs, "backend": arguments.literal_backend}
+    settings = {
+        "equal": (shared | literal_only, shared | {"max_samples": 1.0, "n_jobs": arguments.jobs}),
+        "defaults": (literal_only, {"n_jobs": arguments.jobs}),
+    }
+    warm_up = _warm_up(arguments.jobs, arguments.literal_backend)
+    print(f"warm-up, excluded below: literal {warm_up['literal']:.2f} s, rfod {warm_up['rfod']:.2f} s")
+    measurements: list[dict[str, Any]] = []
+    for part in arguments.parts:
+        print(f"\n{part}: {_describe(settings[part])}")
+        print(
+            f"{'dataset':<12}{'train/test x columns':<22}{'phase':<8}{'literal min/median s':>22}"
+            f"{'rfod min/median s':>22}{'times faster':>14}{'AUC literal':>13}{'AUC rfod':>10}"
+        )
+        for case in cases:
+            for line in _measure(case, *settings[part], repeats=arguments.repeats):
+                measurements.append({"part": part} | line)
+                print(_line(line, GOALS if part == "equal" else {}), flush=True)
+    record.write_json(
+        arguments.output,
+        {
+            "machine": record.machine(),
+            **record.commit(),
+            "settings": {part: {"literal": pair[0], "rfod": pair[1]} for part, pair in settings.items()},
+            "warm_up_seconds": warm_up,
+            "measurements": measurements,
+        },
+    )
+    print(f"\nwritten: {arguments.output}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", nargs="+", default=[*FIT_ON, "fraud"])
+    parser.add_argument("--parts", nargs="+", choices=("equal", "defaults"), default=["equal", "defaults"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--trees", type=int, default=50, help="trees per column in the equal part")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--fraud-train", type=int, default=20_000, help="training rows for fraud, the same for both")
+    parser.add_argument("--literal-backend", choices=("processes", "threads"), default="processes")
+    parser.add_argument("--output", type=Path, default=record.RESULTS / "speed.json")
+    return parser.parse_args()
+
+
+def _case(name: str, fraud_train: int) -> Case:
+    split = datasets.split(datasets.load(name), seed=0)
+    phases = tuple(phase for phase, wanted in (("fit", FIT_ON), ("detect", DETECT_ON)) if name in wanted)
+    if name == "fraud":
+        generator = np.random.default_rng(0)
+        train = np.sort(generator.choice(len(split.train), min(fraud_train, len(split.train)), replace=False))
+        test = np.sort(generator.choice(len(split.test), FRAUD_TEST_ROWS, replace=False))
+        split = datasets.Split(split.train.iloc[train], split.test.iloc[test], split.labels[test])
+    return Case(name, split, phases or ("fit", "detect"))
+
+
+def _warm_up(n_jobs: int, backend: str) -> dict[str, float]:
+    """Seconds of a first fit and detect on a tiny mixed table: kernels compiled or loaded, worker processes started."""
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame({f"number_{column}": generator.normal(size=200) for column in range(3)})
+    table["kind"] = pd.Categorical(generator.choice(["a", "b", "c"], 200))
+    table["flag"] = pd.Categorical(generator.choice(["yes", "no"], 200))
+    literal = _seconds(lambda: LiteralRFOD(5, n_jobs=n_jobs, backend=backend).fit(table).detect(table))[0]
+    ours = _seconds(lambda: rfod.RFOD(n_estimators=5, n_jobs=n_jobs, random_state=0).fit(table).detect(table))[0]
+    return {"literal": literal, "rfod": ours}
+
+
+def _measure(
+    case: Case, literal_settings: dict[str, Any], rfod_settings: dict[str, Any], repeats: int
+) -> list[dict[str, Any]]:
+    """One line per phase, with all repeats of both."""
+    makers: dict[str, Callable[[], Any]] = {
+        "literal": lambda: LiteralRFOD(random_state=0, **literal_settings),
+        "rfod": lambda: rfod.RFOD(random_state=0, **rfod_settings),
+    }
+    taken: dict[tuple[str, str], list[float]] = {}
+    area: dict[str, float] = {}
+    for repeat in range(repeats):
+        for method in sorted(makers, reverse=repeat % 2 == 1):
+            fit, detector = _seconds(partial(makers[method]().fit, case.split.train))
+            taken.setdefault(("fit", method), []).append(fit)
+            detect, found = _seconds(partial(detector.detect, case.split.test))
+            taken.setdefault(("detect", method), []).append(detect)
+            area[method] = float(roc_auc_score(case.split.labels, found.row_scores))
+    lines = []
+    for phase in case.phases:
+        literal, ours = taken[phase, "literal"], taken[phase, "rfod"]
+        lines.append(
+            {
+                "dataset": case.name,
+                "shape": case.shape,
+                "phase": phase,
+                "literal_seconds": literal,
+                "rfod_seconds": ours,
+                "times_faster": statistics.median(literal) / statistics.median(ours),
+                "auc_roc": area,
+            }
+        )
+    return lines
+
+
+def _seconds(action: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = action()
+    return time.perf_counter() - start, result
+
+
+def _line(line: dict[str, Any], goals: dict[str, float]) -> str:
+    goal = goals.get(line["phase"])
+    verdict = "" if goal is None else "  ok" if line["times_faster"] >= goal else f"  below the goal of {goal:g}"
+    spans = [
+        f"{min(line[key]):.3f} / {statistics.median(line[key]):.3f}" for key in ("literal_seconds", "rfod_seconds")
+    ]
+    return (
+        f"{line['dataset']:<12}{line['shape']:<22}{line['phase']:<8}{spans[0]:>22}{spans[1]:>22}"
+        f"{line['times_faster']:>14.1f}{line['auc_roc']['literal']:>13.4f}{line['auc_roc']['rfod']:>10.4f}{verdict}"
+    )
+
+
+def _describe(pair: tuple[dict[str, Any], dict[str, Any]]) -> str:
+    texts = [", ".join(f"{name}={value}" for name, value in settings.items()) for settings in pair]
+    return f"literal({texts[0]}); rfod({texts[1]})"
+
+
+if __name__ == "__main__":
+    main()
