@@ -1,0 +1,1 @@
+"""One conditional forest: grown, judged out of bag, pruned, asked."""

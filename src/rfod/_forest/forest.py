@@ -1,0 +1,261 @@
+"""The forest of one target column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._forest import kernels
+from rfod._forest.params import GrowthParams
+from rfod._forest.prune import keep_best
+
+Floats = NDArray[np.float64]
+BLOCK = 2048  # rows that go down a tree together: the tree and the block both stay in cache
+NO_BAG = np.zeros((0, 0), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """The binned table as forests see it: one matrix for all targets."""
+
+    codes: NDArray[np.uint8]  # (features, rows)
+    is_set: NDArray[np.bool_]
+    n_codes: NDArray[np.int64]
+    column: NDArray[np.int64]  # the table column each feature was made from
+
+    def without(self, target: int) -> NDArray[np.int64]:
+        """Features that may predict a column: all that were not made from it."""
+        return np.flatnonzero(self.column != target)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One column as a target, over all rows of the table; `rows` are those that have a value."""
+
+    column: int
+    rows: NDArray[np.int64]
+    values: Floats  # numeric targets
+    classes: NDArray[np.int32]  # categorical targets
+    n_classes: int  # 0 for numeric targets
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is nothing to learn."""
+        known = self.classes[self.rows] if self.n_classes else self.values[self.rows]
+        return len(known) == 0 or bool(np.all(known == known[0]))
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Grown trees, one after another; see kernels.py for the words of a tree."""
+
+    words: NDArray[np.int64]
+    word_starts: NDArray[np.int64]
+    leaf_starts: NDArray[np.int64]
+    n_leaves: int
+    leaf_value: Floats
+    leaf_variance: Floats
+    entry_ends: NDArray[np.int64]  # one more than leaves; empty for numeric targets
+    entry_class: NDArray[np.uint16]
+    entry_share: NDArray[np.float32]
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.word_starts)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The kept trees of one target column, best first, and how good all its trees were."""
+
+    target: int
+    n_classes: int
+    trees: Trees
+    n_draws: int
+    fitness: Floats  # of every grown tree, on rows it had not seen
+    kept: NDArray[np.int64]  # numbers of the kept trees, in the order of `trees`
+    importances: Floats  # share of the impurity decrease per table column
+
+    def bags(self, seed: int, rows: NDArray[np.int64], n_table_rows: int) -> NDArray[np.uint8]:
+        """(tree, row of the training table) 1 where the tree was grown on the row."""
+        in_bag = np.zeros((self.trees.n_trees, n_table_rows), dtype=np.uint8)
+        if len(rows):
+            kernels.mark_bags(np.uint64(seed), self.target, self.kept, rows, self.n_draws, in_bag)
+        return in_bag
+
+    def predict_values(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
+        """(3, rows): mean of the trees, their standard deviation, mean variance within leaves. Numeric targets."""
+        out = np.empty((3, len(block)))
+        trees = self.trees
+        for start in range(0, len(block), BLOCK):
+            part = slice(start, start + BLOCK)
+            kernels.predict_values(
+                block[part],
+                trees.words,
+                trees.word_starts,
+                trees.leaf_starts,
+                trees.leaf_value,
+                trees.leaf_variance,
+                _columns(in_bag, part),
+                out[:, part],
+            )
+        return out
+
+    def predict_classes(
+        self, block: NDArray[np.uint8], observed: NDArray[np.int32], in_bag: NDArray[np.uint8] = NO_BAG
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Likeliest class, and (3, rows): its probability, the spread of that over trees, that of the observed class."""
+        best = np.empty(len(block), dtype=np.int32)
+        out = np.empty((3, len(block)))
+        trees = self.trees
+        for start in range(0, len(block), BLOCK):
+            part = slice(start, start + BLOCK)
+            kernels.predict_classes(
+                block[part],
+                trees.words,
+                trees.word_starts,
+                trees.leaf_starts,
+                trees.entry_ends,
+                trees.entry_class,
+                trees.entry_share,
+                self.n_classes,
+                observed[part],
+                _columns(in_bag, part),
+                best[part],
+                out[:, part],
+            )
+        return best, out
+
+    def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
+        """(rows, classes): probability of every class."""
+        out = np.empty((len(block), self.n_classes))
+        trees = self.trees
+        for start in range(0, len(block), BLOCK):
+            part = slice(start, start + BLOCK)
+            kernels.predict_shares(
+                block[part],
+                trees.words,
+                trees.word_starts,
+                trees.leaf_starts,
+                trees.entry_ends,
+                trees.entry_class,
+                trees.entry_share,
+                _columns(in_bag, part),
+                out[part],
+            )
+        return out
+
+
+def _columns(in_bag: NDArray[np.uint8], part: slice) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(in_bag[:, part])
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What one growing task gives: a run of trees with their fitness and importances, not yet pruned."""
+
+    trees: Trees
+    word_ends: NDArray[np.int64]
+    leaf_ends: NDArray[np.int64]
+    fitness: Floats
+    importances: Floats  # (tree, feature)
+
+
+def grow(
+    predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int
+) -> Grown:
+    """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest."""
+    allowed = predictors.without(target.column).astype(np.int32)
+    n_rows = len(target.rows)
+    words, word_ends, leaf_ends, leaf_value, leaf_variance, ends, entry_class, entry_share, fitness, importances = (
+        kernels.grow_trees(
+            predictors.codes,
+            predictors.is_set,
+            predictors.n_codes,
+            allowed,
+            target.rows,
+            target.values,
+            target.classes,
+            target.n_classes,
+            np.uint64(params.seed),
+            target.column,
+            first_tree,
+            n_trees,
+            params.n_draws(n_rows),
+            params.n_judged(n_rows),
+            params.n_tried(len(allowed)),
+            params.min_samples_leaf,
+            params.deepest,
+        )
+    )
+    entry_ends = np.concatenate([np.zeros(1, dtype=np.int64), ends]) if target.n_classes else ends
+    trees = Trees(
+        words,
+        word_ends[:-1],
+        leaf_ends[:-1],
+        int(leaf_ends[-1]),
+        leaf_value,
+        leaf_variance,
+        entry_ends,
+        entry_class,
+        entry_share,
+    )
+    return Grown(trees, word_ends, leaf_ends, fitness, importances)
+
+
+def prune(target: Target, parts: Sequence[Grown], predictors: Predictors, params: GrowthParams, n_columns: int) -> Forest:
+    """The forest of the best trees of all parts, which come in the order of their trees."""
+    fitness = np.concatenate([part.fitness for part in parts])
+    kept = keep_best(fitness, params.share_kept)
+    part_of = np.repeat(np.arange(len(parts)), [len(part.fitness) for part in parts])
+    first_of = np.cumsum([0] + [len(part.fitness) for part in parts])
+    picked = [(parts[part_of[tree]], int(tree - first_of[part_of[tree]])) for tree in kept]
+
+    importances = np.zeros(n_columns)
+    for part, tree in picked:
+        gains = part.importances[tree]
+        if gains.sum() > 0:
+            np.add.at(importances, predictors.column, gains / gains.sum())
+    total = importances.sum()
+    return Forest(
+        target=target.column,
+        n_classes=target.n_classes,
+        trees=_gather(picked, bool(target.n_classes)),
+        n_draws=params.n_draws(len(target.rows)),
+        fitness=fitness,
+        kept=kept,
+        importances=importances / total if total > 0 else importances,
+    )
+
+
+def _gather(picked: Sequence[tuple[Grown, int]], has_classes: bool) -> Trees:
+    """Copy the picked trees one behind the other; words need no change, their pointers count from the tree's root."""
+    words, values, variances, ends, classes, shares = [], [], [], [], [], []
+    n_entries = 0
+    for part, tree in picked:
+        words.append(part.trees.words[part.word_ends[tree] : part.word_ends[tree + 1]])
+        low, high = part.leaf_ends[tree], part.leaf_ends[tree + 1]
+        if has_classes:
+            tree_ends = part.trees.entry_ends[low : high + 1]
+            ends.append(tree_ends[1:] - tree_ends[0] + n_entries)
+            n_entries += int(tree_ends[-1] - tree_ends[0])
+            classes.append(part.trees.entry_class[tree_ends[0] : tree_ends[-1]])
+            shares.append(part.trees.entry_share[tree_ends[0] : tree_ends[-1]])
+        else:
+            values.append(part.trees.leaf_value[low:high])
+            variances.append(part.trees.leaf_variance[low:high])
+    n_words = np.cumsum([0] + [len(tree) for tree in words])
+    n_leaves = np.cumsum([0] + [len(leaves) for leaves in (ends if has_classes else values)])
+    return Trees(
+        words=np.concatenate(words),
+        word_starts=n_words[:-1],
+        leaf_starts=n_leaves[:-1],
+        n_leaves=int(n_leaves[-1]),
+        leaf_value=np.concatenate([np.zeros(0), *values]),
+        leaf_variance=np.concatenate([np.zeros(0), *variances]),
+        entry_ends=np.concatenate([np.zeros(1, dtype=np.int64), *ends]) if has_classes else np.zeros(0, dtype=np.int64),
+        entry_class=np.concatenate([np.zeros(0, dtype=np.uint16), *classes]),
+        entry_share=np.concatenate([np.zeros(0, dtype=np.float32), *shares]),
+    )

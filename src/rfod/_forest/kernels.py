@@ -1,0 +1,979 @@
+"""The compiled part: grow trees, score them out of bag, send rows down, gather what the leaves say.
+
+All compiled code is in this one file, because a cached kernel does not notice a change in another file it calls.
+
+A tree is a run of 64-bit words. An inner node is one word::
+
+    bits  0..15  feature          bit 28      leaf flag (0 here)
+    bits 16..23  threshold        bits 32..62 child: where the node's children start, counted from the tree's root
+    bit  24      shift
+    bits 25..27  set words
+
+``child`` points at ``set words`` words of a bit set, then the left child, then the right child. A row goes right when
+
+* ordered feature (no set words): ``(code - shift) mod 256 > threshold``. Code 0 is missing; with ``shift = 1`` it wraps
+  around to 255, so one comparison serves both "missing goes left" and "missing goes right";
+* set feature: the bit of its code is 1.
+
+A leaf is one word with the leaf flag and, in place of the child, the number of the leaf within its tree.
+
+Every tree has a random stream of its own, keyed by (seed, column, tree): results do not depend on which thread grows
+what, or in which order.
+"""
+
+import numpy as np
+from numba import njit
+
+kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+_TO_UNIT = 2.0**-53
+
+_LEAF = 1 << 28
+_ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
+_WEIGHT = (1 << 32) - 1
+_NEAR = 512  # subtrees of at most this many rows get their codes copied together
+_TINY = 1e-12  # a split must lower a node's impurity by more than this share of it
+
+_BIT_TABLE = np.zeros(64, dtype=np.int64)
+_DE_BRUIJN = 0x03F79D71B4CB0A89
+for _bit in range(64):
+    _BIT_TABLE[((_DE_BRUIJN << _bit) >> 58) & 63] = _bit
+
+
+# ---------------------------------------------------------------------------------------------------- random streams
+
+
+@kernel
+def _mix(z):
+    z = (z ^ (z >> _U30)) * _MIX_1
+    z = (z ^ (z >> _U27)) * _MIX_2
+    return z ^ (z >> _U31)
+
+
+@kernel
+def open_stream(state, seed, column, tree):
+    """Set the one-element `state` to the start of the stream of (seed, column, tree)."""
+    key = _mix(np.uint64(seed) + _GOLDEN)
+    key = _mix((key ^ np.uint64(column)) + _GOLDEN)
+    state[0] = _mix((key ^ np.uint64(tree)) + _GOLDEN)
+
+
+@kernel
+def draw_below(state, n):
+    """One whole number from 0 to n - 1."""
+    state[0] += _GOLDEN
+    return np.int64(np.float64(_mix(state[0]) >> _U11) * _TO_UNIT * n)
+
+
+@kernel
+def draw_bag(state, n_rows, n_draws, times, drawn):
+    """Draw with replacement; `times` (zeros) counts each position, `drawn` lists the distinct ones. Returns how many."""
+    n_distinct = 0
+    for _ in range(n_draws):
+        position = draw_below(state, n_rows)
+        if times[position] == 0:
+            drawn[n_distinct] = position
+            n_distinct += 1
+        times[position] += 1
+    return n_distinct
+
+
+@kernel
+def mark_bags(seed, column, trees, rows, n_draws, in_bag):
+    """Set in_bag[i, r] = 1 where row r was drawn for tree trees[i], by drawing the same bags again."""
+    state = np.zeros(1, dtype=np.uint64)
+    for i in range(trees.shape[0]):
+        open_stream(state, seed, column, trees[i])
+        for _ in range(n_draws):
+            in_bag[i, rows[draw_below(state, rows.shape[0])]] = 1
+
+
+# ------------------------------------------------------------------------------------------------------- one split
+
+
+@kernel
+def _list_codes(mask, present):
+    """The set bits of a 256-bit mask in ascending order, which is also cleared. Returns how many."""
+    n_present = 0
+    for word in range(4):
+        bits = mask[word]
+        mask[word] = 0
+        while bits != 0:
+            lowest = bits & -bits
+            present[n_present] = word * 64 + _BIT_TABLE[((lowest * _DE_BRUIJN) >> 58) & 63]
+            n_present += 1
+            bits ^= lowest
+    return n_present
+
+
+@kernel
+def _order_by_share(present, n_present, packed, total):
+    """Sort codes by total / weight: the mean of the target, or the share of the node's most common class."""
+    for i in range(1, n_present):
+        code = present[i]
+        share = total[code] / (packed[code] & _WEIGHT)
+        j = i - 1
+        while j >= 0 and total[present[j]] / (packed[present[j]] & _WEIGHT) > share:
+            present[j + 1] = present[j]
+            j -= 1
+        present[j + 1] = code
+
+
+@kernel
+def _scan_ordered(mask, packed, total, node_packed, node_mean, min_leaf):
+    """Best cut of an ordered feature by variance reduction, over the codes in `mask`; clears the histogram on its way.
+
+    Returns (gain, low code, high code, side of missing values: 0 left, 1 right, -1 none in this node, weight on the
+    left). Gains are compared as fractions, which saves a division per code.
+    """
+    n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
+    missing_packed, missing_total = packed[0], total[0]
+    packed[0], total[0] = 0, 0.0
+    mask[0] &= -2
+    n_missing = missing_packed >> 32
+    left_packed, left_total, low = 0, 0.0, 0
+    best_top, best_bottom, best_low, best_high, best_side, best_left = 0.0, 1.0, 0, 0, -1, 0
+    for word in range(4):
+        bits = mask[word]
+        mask[word] = 0
+        while bits != 0:
+            lowest = bits & -bits
+            bits ^= lowest
+            code = word * 64 + _BIT_TABLE[((lowest * _DE_BRUIJN) >> 58) & 63]
+            n_left = left_packed >> 32
+            if low > 0:  # a cut between `low` and `code`, missing values on the right
+                weight = np.float64(left_packed & _WEIGHT)
+                deviation = left_total - node_mean * weight
+                top = deviation * deviation
+                bottom = weight * (node_weight - weight)
+                if (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (top * best_bottom > best_top * bottom):
+                    best_top, best_bottom, best_low, best_high = top, bottom, low, code
+                    best_side, best_left = 1, left_packed & _WEIGHT
+            if n_missing > 0:  # the same cut, missing values on the left; at low = 0 they are there alone
+                weight = np.float64((left_packed + missing_packed) & _WEIGHT)
+                deviation = left_total + missing_total - node_mean * weight
+                top = deviation * deviation
+                bottom = weight * (node_weight - weight)
+                n_both = n_left + n_missing
+                if (n_both >= min_leaf) & (n_node - n_both >= min_leaf) & (top * best_bottom > best_top * bottom):
+                    best_top, best_bottom, best_low, best_high, best_side = top, bottom, low, code, 0
+            left_packed += packed[code]
+            left_total += total[code]
+            packed[code], total[code] = 0, 0.0
+            low = code
+    if n_missing == 0:
+        best_side = -1
+    return best_top / best_bottom * node_weight, best_low, best_high, best_side, best_left
+
+
+@kernel
+def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min_leaf):
+    """Best cut of a sequence of codes by variance reduction: (gain, number of codes on the left; 0 for none)."""
+    n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
+    left_packed, left_total = 0, 0.0
+    best_gain, best_cut = 0.0, 0
+    for i in range(n_codes - 1):
+        left_packed += packed[sequence[i]]
+        left_total += total[sequence[i]]
+        n_left = left_packed >> 32
+        if n_left >= min_leaf and n_node - n_left >= min_leaf:
+            weight = np.float64(left_packed & _WEIGHT)
+            deviation = left_total - node_mean * weight
+            gain = deviation * deviation * node_weight / (weight * (node_weight - weight))
+            if gain > best_gain:
+                best_gain, best_cut = gain, i + 1
+    return best_gain, best_cut
+
+
+@kernel
+def _scan_classes(
+    sequence,
+    n_codes,
+    packed,
+    grouped,
+    group_end,
+    row_class,
+    row_packed,
+    left,
+    right,
+    node_packed,
+    node_square,
+    min_leaf,
+):
+    """The same by Gini impurity. Moves rows of one code after the other from right to left; cost does not grow with
+    the number of classes. `grouped` lists the node's rows by code; `node_square` is the sum of squared class weights."""
+    best_gain, best_cut = 0.0, 0
+    n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
+    left_packed, left_square, right_square = 0, 0, node_square
+    n_moved_codes = 0
+    for i in range(n_codes - 1):
+        code = sequence[i]
+        end = group_end[code]
+        for g in range(end - (packed[code] >> 32), end):
+            row = grouped[g]
+            weight = row_packed[row] & _WEIGHT
+            klass = row_class[row]
+            left_square += weight * (2 * left[klass] + weight)
+            right_square += weight * (weight - 2 * right[klass])
+            left[klass] += weight
+            right[klass] -= weight
+        n_moved_codes = i + 1
+        left_packed += packed[code]
+        n_left = left_packed >> 32
+        if n_left < min_leaf:
+            continue
+        if n_node - n_left < min_leaf:
+            break
+        left_weight = np.float64(left_packed & _WEIGHT)
+        right_weight = node_weight - left_weight
+        gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
+        if gain > best_gain:
+            best_gain, best_cut = gain, i + 1
+    for i in range(n_moved_codes):
+        code = sequence[i]
+        end = group_end[code]
+        for g in range(end - (packed[code] >> 32), end):
+            row = grouped[g]
+            right[row_class[row]] += row_packed[row] & _WEIGHT
+            left[row_class[row]] = 0
+    return best_gain, best_cut
+
+
+@kernel
+def _write_set(sequence, n_codes, cut, packed, node_packed, right_set):
+    """The bit set of the codes that go right; codes the node has never met follow the heavier side."""
+    left_weight = 0
+    for i in range(cut):
+        left_weight += packed[sequence[i]] & _WEIGHT
+    default = -1 if 2 * left_weight < (node_packed & _WEIGHT) else 0
+    for word in range(4):
+        right_set[word] = default
+    for i in range(n_codes):
+        bit = 1 << (sequence[i] & 63)
+        if i < cut:
+            right_set[sequence[i] >> 6] &= ~bit
+        else:
+            right_set[sequence[i] >> 6] |= bit
+
+
+@kernel
+def _order_rule(low, high, side, left_weight, node_packed):
+    """(threshold, shift) of the cut of an ordered feature between two codes. `side` tells where missing values go; if
+    the node has met none they follow the heavier side. low = 0: only missing values go left."""
+    if side < 0:
+        side = 1 if 2 * left_weight < (node_packed & _WEIGHT) else 0
+    threshold = (low + high) >> 1 if low > 0 else 0
+    return threshold - side, side
+
+
+@kernel
+def _goes_right(code, threshold, shift, n_set_words, words, child):
+    if n_set_words == 0:
+        return np.int64(((code - shift) & 255) > threshold)
+    return (words[child + (code >> 6)] >> (code & 63)) & 1
+
+
+# --------------------------------------------------------------------------------------------------------- one tree
+
+
+@kernel
+def grow_trees(
+    codes,
+    is_set,
+    n_codes,
+    predictors,
+    rows,
+    values,
+    classes,
+    n_classes,
+    seed,
+    column,
+    first_tree,
+    n_trees,
+    n_draws,
+    max_judged,
+    n_tried,
+    min_leaf,
+    max_depth,
+):
+    """Grow `n_trees` trees for one target column and judge each on rows it has not seen.
+
+    codes (features, rows) uint8; is_set, n_codes per feature; predictors: the features a tree may use; rows: those with
+    a target; values float64 per table row (numeric target, n_classes = 0) or classes int32 per table row.
+    Returns (words, word_ends, leaf_ends, leaf_value, leaf_variance, entry_ends, entry_class, entry_share, fitness,
+    importances), the trees one after another; leaf_value/leaf_variance for numeric targets, the sparse class shares
+    (entry_*) of every leaf for categorical ones.
+    """
+    n_rows, n_features, n_predictors = rows.shape[0], codes.shape[0], predictors.shape[0]
+    by_class = n_classes > 2  # two classes: Gini impurity is twice the variance of the 0/1 target
+    has_classes = n_classes > 0
+    capacity = min(n_draws, n_rows)
+    most_leaves = max(1, capacity // min_leaf)
+
+    center = 0.0
+    if not has_classes:
+        for i in range(n_rows):
+            center += (values[rows[i]] - center) / (i + 1)
+
+    state = np.zeros(1, dtype=np.uint64)
+    times = np.zeros(n_rows, dtype=np.int32)
+    drawn = np.empty(capacity, dtype=np.int32)
+    local = np.empty(n_predictors * capacity, dtype=np.uint8)  # codes of the drawn rows, feature after feature
+    near = np.empty(n_predictors * _NEAR, dtype=np.uint8)  # the same for one small subtree: stays in first-level cache
+    row_of = np.empty(capacity, dtype=np.int32)
+    row_packed = np.empty(capacity, dtype=np.int64)
+    row_total = np.empty(capacity, dtype=np.float64)
+    row_class = np.empty(capacity if has_classes else 0, dtype=np.int32)
+    spare_of = np.empty(capacity, dtype=np.int32)
+    spare_packed = np.empty(capacity, dtype=np.int64)
+    spare_total = np.empty(capacity, dtype=np.float64)
+    spare_class = np.empty(row_class.shape[0], dtype=np.int32)
+
+    candidates = predictors.copy()
+    slot_of = np.empty(n_features, dtype=np.int64)
+    for p in range(n_predictors):
+        slot_of[predictors[p]] = p
+    mask = np.zeros(4, dtype=np.int64)
+    packed = np.zeros(256, dtype=np.int64)
+    total = np.zeros(256, dtype=np.float64)
+    present = np.empty(256, dtype=np.int64)
+    group_end = np.zeros(256, dtype=np.int64)
+    grouped = np.empty(capacity if by_class else 0, dtype=np.int64)
+    left_counts = np.zeros(n_classes + 1, dtype=np.int64)
+    node_counts = np.zeros(n_classes + 1, dtype=np.int64)
+    best_set = np.zeros(4, dtype=np.int64)
+
+    stack_start = np.empty(most_leaves + 2, dtype=np.int64)
+    stack_end = np.empty(most_leaves + 2, dtype=np.int64)
+    stack_depth = np.empty(most_leaves + 2, dtype=np.int64)
+    stack_word = np.empty(most_leaves + 2, dtype=np.int64)
+
+    word_bound, entry_bound = 1 + 6 * most_leaves, capacity if has_classes else 0
+    words = np.empty(2 * word_bound, dtype=np.int64)
+    leaf_value = np.empty(2 * most_leaves, dtype=np.float64)
+    leaf_variance = np.empty(2 * most_leaves, dtype=np.float64)
+    entry_end = np.empty(2 * most_leaves, dtype=np.int64)
+    entry_class = np.empty(2 * entry_bound, dtype=np.uint16)
+    entry_share = np.empty(2 * entry_bound, dtype=np.float32)
+    word_ends = np.zeros(n_trees + 1, dtype=np.int64)
+    leaf_ends = np.zeros(n_trees + 1, dtype=np.int64)
+    fitness = np.empty(n_trees, dtype=np.float64)
+    importances = np.zeros((n_trees, n_features), dtype=np.float64)
+    n_words_before, n_leaves_before, n_entries = 0, 0, 0
+
+    for tree in range(n_trees):
+        if n_words_before + word_bound > words.shape[0]:
+            words = _longer(words, n_words_before, word_bound)
+        if n_leaves_before + most_leaves > leaf_value.shape[0]:
+            leaf_value = _longer(leaf_value, n_leaves_before, most_leaves)
+            leaf_variance = _longer(leaf_variance, n_leaves_before, most_leaves)
+            entry_end = _longer(entry_end, n_leaves_before, most_leaves)
+        if n_entries + entry_bound > entry_class.shape[0]:
+            entry_class = _longer(entry_class, n_entries, entry_bound)
+            entry_share = _longer(entry_share, n_entries, entry_bound)
+        tree_words = words[n_words_before:]
+
+        open_stream(state, seed, column, first_tree + tree)
+        n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
+        for p in range(n_predictors):
+            feature, base = predictors[p], p * capacity
+            for s in range(n_sampled):
+                local[base + s] = codes[feature, rows[drawn[s]]]
+        for s in range(n_sampled):
+            weight = times[drawn[s]]
+            row_of[s] = s
+            row_packed[s] = _ONE_ROW + weight
+            if has_classes:
+                row_class[s] = classes[rows[drawn[s]]]
+                row_total[s] = np.float64(weight * row_class[s])
+            else:
+                row_total[s] = weight * (values[rows[drawn[s]]] - center)
+
+        n_words, n_leaves = 1, 0
+        top, near_end = 0, 0
+        stack_start[0], stack_end[0], stack_depth[0], stack_word[0] = 0, n_sampled, 0, 0
+        while top >= 0:
+            start, end, depth, word_at = stack_start[top], stack_end[top], stack_depth[top], stack_word[top]
+            top -= 1
+
+            node_packed, node_total = 0, 0.0
+            for i in range(start, end):
+                node_packed += row_packed[i]
+                node_total += row_total[i]
+            node_weight = node_packed & _WEIGHT
+            node_mean = node_total / node_weight
+            node_square, impurity, majority = 0, 0.0, 0
+            if has_classes:
+                for i in range(start, end):
+                    klass = row_class[i]
+                    weight = row_packed[i] & _WEIGHT
+                    node_square += weight * (2 * node_counts[klass] + weight)
+                    node_counts[klass] += weight
+                    if node_counts[klass] > node_counts[majority]:
+                        majority = klass
+                impurity = node_weight - np.float64(node_square) / node_weight
+            else:
+                for i in range(start, end):
+                    weight = np.float64(row_packed[i] & _WEIGHT)
+                    deviation = row_total[i] / weight - node_mean
+                    impurity += weight * deviation * deviation
+
+            if end > near_end and end - start <= _NEAR:
+                for p in range(n_predictors):
+                    for i in range(start, end):
+                        near[p * _NEAR + i - start] = local[p * capacity + row_of[i]]
+                for i in range(start, end):
+                    row_of[i] = i - start
+                near_end = end
+            matrix, stride = (near, _NEAR) if end <= near_end else (local, capacity)
+
+            best_gain, best_feature, best_threshold, best_shift = _TINY * impurity, -1, 0, 0
+            if end - start >= 2 * min_leaf and depth < max_depth and impurity > 0.0:
+                n_looked = 0
+                while n_looked < n_predictors and (n_looked < n_tried or best_feature < 0):
+                    pick = n_looked + draw_below(state, n_predictors - n_looked)
+                    feature = candidates[pick]
+                    candidates[pick] = candidates[n_looked]
+                    candidates[n_looked] = feature
+                    n_looked += 1
+                    base = slot_of[feature] * stride
+
+                    first = matrix[base + row_of[start]]
+                    varied = start + 1
+                    while varied < end and matrix[base + row_of[varied]] == first:
+                        varied += 1
+                    if varied == end:
+                        continue
+
+                    if by_class:
+                        count_shares = is_set[feature]
+                        for i in range(start, end):
+                            code = np.int64(matrix[base + row_of[i]])
+                            mask[code >> 6] |= 1 << (code & 63)
+                            packed[code] += row_packed[i]
+                            if count_shares and row_class[i] == majority:
+                                total[code] += row_packed[i] & _WEIGHT
+                    else:
+                        for i in range(start, end):
+                            code = np.int64(matrix[base + row_of[i]])
+                            mask[code >> 6] |= 1 << (code & 63)
+                            packed[code] += row_packed[i]
+                            total[code] += row_total[i]
+
+                    if not by_class and not is_set[feature]:
+                        gain, low, high, side, left_weight = _scan_ordered(
+                            mask, packed, total, node_packed, node_mean, min_leaf
+                        )
+                        if gain > best_gain:
+                            best_gain, best_feature = gain, feature
+                            best_threshold, best_shift = _order_rule(low, high, side, left_weight, node_packed)
+                        continue
+
+                    n_present = _list_codes(mask, present)
+                    if is_set[feature]:
+                        _order_by_share(present, n_present, packed, total)
+                    if by_class:
+                        place = start
+                        for i in range(n_present):
+                            group_end[present[i]] = place
+                            place += packed[present[i]] >> 32
+                        for i in range(start, end):
+                            code = np.int64(matrix[base + row_of[i]])
+                            grouped[group_end[code]] = i
+                            group_end[code] += 1
+
+                    # Ordered features with missing values: a pass with missing first (left), one without it (right).
+                    has_missing = present[0] == 0 and not is_set[feature]
+                    for scan_pass in range(2 if has_missing else 1):
+                        if scan_pass == 1:
+                            for i in range(1, n_present):
+                                present[i - 1] = present[i]
+                            present[n_present - 1] = 0
+                        if by_class:
+                            gain, cut = _scan_classes(
+                                present,
+                                n_present - scan_pass,
+                                packed,
+                                grouped,
+                                group_end,
+                                row_class,
+                                row_packed,
+                                left_counts,
+                                node_counts,
+                                node_packed,
+                                node_square,
+                                min_leaf,
+                            )
+                        else:
+                            gain, cut = _scan_sequence(
+                                present, n_present, packed, total, node_packed, node_mean, min_leaf
+                            )
+                        if gain > best_gain:
+                            best_gain, best_feature = gain, feature
+                            if is_set[feature]:
+                                best_threshold, best_shift = 0, 0
+                                _write_set(present, n_present, cut, packed, node_packed, best_set)
+                            else:
+                                left_weight = 0
+                                for i in range(cut):
+                                    left_weight += packed[present[i]] & _WEIGHT
+                                best_threshold, best_shift = _order_rule(
+                                    present[cut - 1],
+                                    present[cut],
+                                    scan_pass if has_missing else -1,
+                                    left_weight,
+                                    node_packed,
+                                )
+                    for i in range(n_present):
+                        packed[present[i]] = 0
+                        total[present[i]] = 0.0
+
+            if best_feature < 0:
+                tree_words[word_at] = _LEAF | (n_leaves << 32)
+                leaf = n_leaves_before + n_leaves
+                n_leaves += 1
+                if has_classes:
+                    n_entries = _write_entries(
+                        node_counts, n_classes, row_class, start, end, node_weight, entry_class, entry_share, n_entries
+                    )
+                    entry_end[leaf] = n_entries
+                else:
+                    leaf_value[leaf] = center + node_mean
+                    leaf_variance[leaf] = impurity / node_weight
+                continue
+            if has_classes:
+                for i in range(start, end):
+                    node_counts[row_class[i]] = 0
+
+            importances[tree, best_feature] += best_gain
+            child = n_words
+            n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_set[best_feature] else 0
+            for word in range(n_set_words):
+                tree_words[child + word] = best_set[word]
+            tree_words[word_at] = (
+                best_feature | (best_threshold << 16) | (best_shift << 24) | (n_set_words << 25) | (child << 32)
+            )
+            n_words += n_set_words + 2
+
+            base = slot_of[best_feature] * stride
+            middle, n_right = start, 0
+            for i in range(start, end):
+                code = np.int64(matrix[base + row_of[i]])
+                if _goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child):
+                    spare_of[n_right] = row_of[i]
+                    spare_packed[n_right] = row_packed[i]
+                    spare_total[n_right] = row_total[i]
+                    if has_classes:
+                        spare_class[n_right] = row_class[i]
+                    n_right += 1
+                else:
+                    row_of[middle] = row_of[i]
+                    row_packed[middle] = row_packed[i]
+                    row_total[middle] = row_total[i]
+                    if has_classes:
+                        row_class[middle] = row_class[i]
+                    middle += 1
+            row_of[middle:end] = spare_of[:n_right]
+            row_packed[middle:end] = spare_packed[:n_right]
+            row_total[middle:end] = spare_total[:n_right]
+            if has_classes:
+                row_class[middle:end] = spare_class[:n_right]
+
+            top += 1
+            stack_start[top], stack_end[top] = middle, end
+            stack_depth[top], stack_word[top] = depth + 1, child + n_set_words + 1
+            top += 1
+            stack_start[top], stack_end[top] = start, middle
+            stack_depth[top], stack_word[top] = depth + 1, child + n_set_words
+
+        judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
+        if has_classes:
+            fitness[tree] = _auc(
+                codes, judged, classes, n_classes, tree_words, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
+            )
+        else:
+            fitness[tree] = _r_squared(codes, judged, values, center, tree_words, leaf_value[n_leaves_before:])
+        for s in range(n_sampled):
+            times[drawn[s]] = 0
+        n_words_before += n_words
+        n_leaves_before += n_leaves
+        word_ends[tree + 1] = n_words_before
+        leaf_ends[tree + 1] = n_leaves_before
+
+    n_values = 0 if has_classes else n_leaves_before
+    n_ends = n_leaves_before if has_classes else 0
+    return (
+        words[:n_words_before].copy(),
+        word_ends,
+        leaf_ends,
+        leaf_value[:n_values].copy(),
+        leaf_variance[:n_values].copy(),
+        entry_end[:n_ends].copy(),
+        entry_class[:n_entries].copy(),
+        entry_share[:n_entries].copy(),
+        fitness,
+        importances,
+    )
+
+
+@kernel
+def _longer(array, n_used, n_more):
+    longer = np.empty(2 * array.shape[0] + n_more, dtype=array.dtype)
+    longer[:n_used] = array[:n_used]
+    return longer
+
+
+@kernel
+def _write_entries(counts, n_classes, row_class, start, end, weight, entry_class, entry_share, n_entries):
+    """Append the shares of the classes of rows start..end, ascending by class, and clear their counts."""
+    first = n_entries
+    if end - start < 64:  # few rows: gather and sort instead of looking at every class
+        for i in range(start, end):
+            klass = row_class[i]
+            if counts[klass] > 0:
+                at = n_entries
+                while at > first and entry_class[at - 1] > klass:
+                    entry_class[at] = entry_class[at - 1]
+                    entry_share[at] = entry_share[at - 1]
+                    at -= 1
+                entry_class[at] = klass
+                entry_share[at] = counts[klass] / weight
+                counts[klass] = 0
+                n_entries += 1
+    else:
+        for klass in range(n_classes):
+            if counts[klass] > 0:
+                entry_class[n_entries] = klass
+                entry_share[n_entries] = counts[klass] / weight
+                counts[klass] = 0
+                n_entries += 1
+    return n_entries
+
+
+# ----------------------------------------------------------------------------------------------- out-of-bag fitness
+
+
+@kernel
+def _unseen_rows(state, rows, times, n_sampled, max_judged):
+    """The rows that were not drawn; when there are more than `max_judged`, that many of them at random."""
+    n_rows = rows.shape[0]
+    n_unseen = n_rows - n_sampled
+    judged = np.empty(min(n_unseen, max_judged), dtype=np.int64)
+    found = 0
+    if n_unseen <= max_judged:
+        for position in range(n_rows):
+            if times[position] == 0:
+                judged[found] = rows[position]
+                found += 1
+    else:
+        while found < max_judged:
+            position = draw_below(state, n_rows)
+            if times[position] == 0:
+                judged[found] = rows[position]
+                found += 1
+    return judged
+
+
+@kernel
+def _leaf_of(codes, row, words):
+    at = np.int64(0)
+    word = words[at]
+    while not word & _LEAF:
+        child = word >> 32
+        n_set_words = (word >> 25) & 7
+        code = np.int64(codes[word & 0xFFFF, row])
+        at = child + n_set_words + _goes_right(code, (word >> 16) & 255, (word >> 24) & 1, n_set_words, words, child)
+        word = words[at]
+    return word >> 32
+
+
+@kernel
+def _r_squared(codes, judged, values, center, words, leaf_value):
+    """Coefficient of determination over the judged rows; NaN below two rows, 0 or 1 for a constant target."""
+    n_judged = judged.shape[0]
+    if n_judged < 2:
+        return np.nan
+    mean = 0.0
+    for i in range(n_judged):
+        mean += (values[judged[i]] - center - mean) / (i + 1)
+    around_mean, around_leaf = 0.0, 0.0
+    for i in range(n_judged):
+        value = values[judged[i]]
+        away = value - center - mean
+        missed = value - leaf_value[_leaf_of(codes, judged[i], words)]
+        around_mean += away * away
+        around_leaf += missed * missed
+    if around_mean == 0.0:
+        return 1.0 if around_leaf == 0.0 else 0.0
+    return 1.0 - around_leaf / around_mean
+
+
+@kernel
+def _auc(codes, judged, classes, n_classes, words, n_leaves, entry_end, leaf_base, entry_class, entry_share):
+    """Area under the ROC curve, one class against the rest, weighted by class share; NaN when only one class occurs.
+
+    All rows of a leaf have the same score, and it is 0 for all classes that the leaf does not hold: it is enough to
+    count rows per leaf and per (leaf, class) entry, and to sort the entries.
+    """
+    n_judged = judged.shape[0]
+    first_entry = entry_end[leaf_base - 1] if leaf_base > 0 else 0
+    n_entries = entry_end[leaf_base + n_leaves - 1] - first_entry
+    rows_in_leaf = np.zeros(n_leaves, dtype=np.int64)
+    rows_of_entry = np.zeros(n_entries, dtype=np.int64)
+    leaf_of_entry = np.empty(n_entries, dtype=np.int64)
+    rows_of_class = np.zeros(n_classes, dtype=np.int64)
+    for leaf in range(n_leaves):
+        low = entry_end[leaf_base + leaf - 1] - first_entry if leaf_base + leaf > 0 else 0
+        for entry in range(low, entry_end[leaf_base + leaf] - first_entry):
+            leaf_of_entry[entry] = leaf
+    for i in range(n_judged):
+        klass = classes[judged[i]]
+        leaf = _leaf_of(codes, judged[i], words)
+        rows_in_leaf[leaf] += 1
+        rows_of_class[klass] += 1
+        low = entry_end[leaf_base + leaf - 1] if leaf_base + leaf > 0 else 0
+        entry = _find_class(entry_class, low, entry_end[leaf_base + leaf], klass)
+        if entry >= 0:
+            rows_of_entry[entry - first_entry] += 1
+
+    keys = np.empty(n_entries, dtype=np.float64)
+    for entry in range(n_entries):
+        keys[entry] = entry_class[first_entry + entry] + 0.5 * entry_share[first_entry + entry]
+    order = np.argsort(keys)
+
+    area, weight = 0.0, 0.0
+    at = 0
+    for klass in range(n_classes):
+        begin = at
+        listed_rows, listed_hits = 0, 0
+        while at < n_entries and entry_class[first_entry + order[at]] == klass:
+            listed_rows += rows_in_leaf[leaf_of_entry[order[at]]]
+            listed_hits += rows_of_entry[order[at]]
+            at += 1
+        n_hits = rows_of_class[klass]
+        n_others = n_judged - n_hits
+        if n_hits == 0 or n_others == 0:
+            continue
+        hits = n_hits - listed_hits  # rows in leaves without this class: score 0, below all listed ones
+        others = n_judged - listed_rows - hits
+        below = np.float64(others)
+        ordered = hits * (0.5 * others)
+        i = begin
+        while i < at:
+            j, hits, others = i, 0, 0
+            while j < at and keys[order[j]] == keys[order[i]]:
+                hits += rows_of_entry[order[j]]
+                others += rows_in_leaf[leaf_of_entry[order[j]]] - rows_of_entry[order[j]]
+                j += 1
+            ordered += hits * (below + 0.5 * others)
+            below += others
+            i = j
+        area += n_hits * (ordered / (np.float64(n_hits) * n_others))
+        weight += n_hits
+    return area / weight if weight > 0.0 else np.nan
+
+
+@kernel
+def _find_class(entry_class, low, high, klass):
+    """Position of a class among the ascending entries low..high, or -1."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if entry_class[middle] < klass:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and entry_class[low] == klass else -1
+
+
+# -------------------------------------------------------------------------------------------------------- prediction
+
+
+@kernel
+def _descend(block, words, word_base, leaf_base, at, active, leaves):
+    """Leaf of every row of a block (rows, features) in one tree.
+
+    All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
+    processor overlaps their cache misses.
+    """
+    n_active = block.shape[0]
+    for i in range(n_active):
+        at[i] = word_base
+        active[i] = i
+    while n_active > 0:
+        n_left = 0
+        for a in range(n_active):
+            i = active[a]
+            word = words[at[i]]
+            child = word_base + (word >> 32)
+            n_set_words = (word >> 25) & 7
+            code = np.int64(block[i, word & 0xFFFF])
+            if n_set_words == 0:
+                right = np.int64(((code - ((word >> 24) & 1)) & 255) > ((word >> 16) & 255))
+            else:
+                right = (words[child + (code >> 6)] >> (code & 63)) & 1
+            is_leaf = (word >> 28) & 1
+            at[i] = at[i] if is_leaf else child + n_set_words + right
+            active[n_left] = i
+            n_left += 1 - is_leaf
+        n_active = n_left
+    for i in range(block.shape[0]):
+        leaves[i] = leaf_base + (words[at[i]] >> 32)
+
+
+@kernel
+def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
+    """Numeric target, for every row of the block (rows, features): out[0] the mean of the trees, out[1] their standard
+    deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
+    (in_bag may be empty); a row without any tree gets NaN."""
+    n_rows, n_trees = block.shape[0], word_starts.shape[0]
+    at = np.empty(n_rows, dtype=np.int64)
+    active = np.empty(n_rows, dtype=np.int64)
+    leaves = np.empty(n_rows, dtype=np.int64)
+    n_votes = np.zeros(n_rows, dtype=np.int64)
+    out[:] = 0.0
+    squares = np.zeros(n_rows, dtype=np.float64)
+    for tree in range(n_trees):
+        _descend(block, words, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        for i in range(n_rows):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            n_votes[i] += 1
+            value = leaf_value[leaves[i]]
+            step = value - out[0, i]
+            out[0, i] += step / n_votes[i]
+            squares[i] += step * (value - out[0, i])
+            out[2, i] += leaf_variance[leaves[i]]
+    for i in range(n_rows):
+        if n_votes[i] > 0:
+            out[1, i] = np.sqrt(squares[i] / n_votes[i])
+            out[2, i] /= n_votes[i]
+        else:
+            out[:, i] = np.nan
+
+
+@kernel
+def predict_classes(
+    block, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, n_classes, observed, in_bag, best, out
+):
+    """Categorical target: best[i] the likeliest class, out[0] its probability, out[1] the standard deviation of that
+    probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen).
+    `in_bag` as in predict_values; a row without any tree gets best = -1 and NaN."""
+    n_rows, n_trees = block.shape[0], word_starts.shape[0]
+    at = np.empty(n_rows, dtype=np.int64)
+    active = np.empty(n_rows, dtype=np.int64)
+    leaves = np.empty((n_trees, n_rows), dtype=np.int64)
+    summed = np.zeros(n_classes, dtype=np.float64)
+    touched = np.empty(n_classes, dtype=np.int64)
+    for tree in range(n_trees):
+        _descend(block, words, word_starts[tree], leaf_starts[tree], at, active, leaves[tree])
+        for i in range(n_rows):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                leaves[tree, i] = -1
+    for i in range(n_rows):
+        n_votes, n_touched = 0, 0
+        for tree in range(n_trees):
+            leaf = leaves[tree, i]
+            if leaf < 0:
+                continue
+            n_votes += 1
+            for entry in range(entry_ends[leaf], entry_ends[leaf + 1]):
+                klass = np.int64(entry_class[entry])
+                if summed[klass] == 0.0:
+                    touched[n_touched] = klass
+                    n_touched += 1
+                summed[klass] += entry_share[entry]
+        if n_votes == 0:
+            best[i] = -1
+            out[:, i] = np.nan
+            continue
+        top = touched[0]
+        for k in range(1, n_touched):
+            klass = touched[k]
+            if summed[klass] > summed[top] or (summed[klass] == summed[top] and klass < top):
+                top = klass
+        best[i] = top
+        out[0, i] = summed[top] / n_votes
+        out[2, i] = summed[observed[i]] / n_votes if observed[i] >= 0 else 0.0
+        for k in range(n_touched):
+            summed[touched[k]] = 0.0
+        squares = 0.0
+        for tree in range(n_trees):
+            leaf = leaves[tree, i]
+            if leaf < 0:
+                continue
+            entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], top)
+            share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
+            squares += (share - out[0, i]) ** 2
+        out[1, i] = np.sqrt(squares / n_votes)
+
+
+@kernel
+def predict_shares(block, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
+    """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
+    n_rows = block.shape[0]
+    at = np.empty(n_rows, dtype=np.int64)
+    active = np.empty(n_rows, dtype=np.int64)
+    leaves = np.empty(n_rows, dtype=np.int64)
+    n_votes = np.zeros(n_rows, dtype=np.int64)
+    out[:] = 0.0
+    for tree in range(word_starts.shape[0]):
+        _descend(block, words, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        for i in range(n_rows):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            n_votes[i] += 1
+            for entry in range(entry_ends[leaves[i]], entry_ends[leaves[i] + 1]):
+                out[i, entry_class[entry]] += entry_share[entry]
+    for i in range(n_rows):
+        if n_votes[i] > 0:
+            out[i] /= n_votes[i]
+
+
+# ---------------------------------------------------------------------------------------------------------- validation
+
+
+@kernel
+def check_tree(words, n_leaves, n_codes, is_set):
+    """Whether words are one well-formed tree over these features: every word is reached once, every leaf number from 0
+    to n_leaves - 1 occurs once. Children lie behind their parent, so there are no cycles."""
+    n_words = words.shape[0]
+    if n_words == 0:
+        return False
+    is_node = np.zeros(n_words, dtype=np.uint8)
+    is_taken = np.zeros(n_words, dtype=np.uint8)
+    leaf_met = np.zeros(n_leaves, dtype=np.uint8)
+    is_node[0] = is_taken[0] = 1
+    n_taken, n_met = 1, 0
+    for at in range(n_words):
+        if not is_node[at]:
+            continue
+        word = words[at]
+        if word < 0 or (word >> 29) & 7:
+            return False
+        child = word >> 32
+        if word & _LEAF:
+            if word & 0xFFFFFFFF != _LEAF or child >= n_leaves or leaf_met[child]:
+                return False
+            leaf_met[child] = 1
+            n_met += 1
+            continue
+        feature = word & 0xFFFF
+        if feature >= n_codes.shape[0]:
+            return False
+        n_set_words = (word >> 25) & 7
+        expected_words = ((n_codes[feature] - 1) >> 6) + 1 if is_set[feature] else 0
+        first = child + n_set_words
+        if n_set_words != expected_words or child <= at or first + 1 >= n_words:
+            return False
+        for word_at in range(child, first + 2):
+            if is_taken[word_at]:
+                return False
+            is_taken[word_at] = 1
+        is_node[first] = is_node[first + 1] = 1
+        n_taken += n_set_words + 2
+    return n_taken == n_words and n_met == n_leaves

@@ -1,0 +1,1 @@
+"""From predictions to cell scores to row scores: pure functions over arrays."""

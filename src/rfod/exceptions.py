@@ -1,0 +1,25 @@
+"""What can go wrong, each also the built-in exception a caller would expect."""
+
+
+class RFODError(Exception):
+    """Base of every error that rfod raises on purpose."""
+
+
+class ParameterError(RFODError, ValueError):
+    """A parameter has a value outside its range or choices."""
+
+
+class SchemaError(RFODError, ValueError):
+    """A table, or one of its columns, cannot be used as it is."""
+
+
+class ColumnMismatchError(SchemaError):
+    """The columns of a table are not the ones the model was fitted on."""
+
+
+class ModelFormatError(RFODError, ValueError):
+    """A file is not a model this version can read, or it is damaged."""
+
+
+class ColumnWarning(UserWarning):
+    """Columns that are left out of the model, or used otherwise than a reader might think."""
