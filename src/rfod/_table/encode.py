@@ -35,6 +35,7 @@ __all__ = ["INFINITE", "MISSING", "UNSEEN", "cell_text", "decode_column", "encod
 
 _LONGEST_TEXT = 60
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
+_LONGEST_SECONDS = 8.6e13  # of Python's timedelta
 
 
 def encode_column(table: Table, column: Column) -> NDArray[np.float64] | NDArray[np.int32]:
@@ -118,18 +119,18 @@ def _ticks(seconds: NDArray[np.float64], arrow_type: pa.DataType) -> NDArray[np.
         unit = 1 if pa.types.is_date32(arrow_type) else SECONDS_PER_DAY * 1000
         return np.asarray(days * unit)
     per_second = TICKS_PER_SECOND[arrow_type.unit]
-    # one second less than 64 bits, because the lowest integer is pandas' NaT
-    low, high = -(2**63 // per_second) + 1, 2**63 // per_second - 1
-    if pa.types.is_timestamp(arrow_type):
-        low, high = max(low, _FIRST_DAY * SECONDS_PER_DAY), min(high, (_LAST_DAY + 1) * SECONDS_PER_DAY - 1)
-    elif pa.types.is_time(arrow_type):
-        low, high = 0, SECONDS_PER_DAY
-    # floats near 2**63 are coarse: clip once roughly, then exactly in integers
-    whole = np.floor(np.clip(seconds, -9e18, 9e18))
-    clipped = np.clip(whole.astype(np.int64), low, high)
-    rest = np.rint(np.where(clipped == whole, (seconds - whole) * per_second, 0.0)).astype(np.int64)
-    ticks = clipped * per_second + rest
-    last = SECONDS_PER_DAY * per_second - 1 if pa.types.is_time(arrow_type) else 2**63 - 1
+    step = 1
+    low, high = -min(9e18 / per_second, _LONGEST_SECONDS), min(9e18 / per_second, _LONGEST_SECONDS)
+    if not pa.types.is_duration(arrow_type):
+        step = max(1, per_second // 10**6)  # Python's clock stops at microseconds, and a float64 date soon after
+        is_time = pa.types.is_time(arrow_type)
+        low = 0 if is_time else max(low, _FIRST_DAY * SECONDS_PER_DAY)
+        high = SECONDS_PER_DAY - 1e-6 if is_time else min(high, (_LAST_DAY + 1) * SECONDS_PER_DAY - 1)
+    clipped = np.clip(seconds, low, high)
+    whole = np.floor(clipped)
+    rest = np.rint((clipped - whole) * (per_second // step)).astype(np.int64)
+    ticks = whole.astype(np.int64) * per_second + rest * step
+    last = SECONDS_PER_DAY * per_second - step if pa.types.is_time(arrow_type) else 2**63 - 1
     return np.asarray(np.minimum(ticks, last))
 
 

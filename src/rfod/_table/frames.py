@@ -252,7 +252,8 @@ def _array_column(values: NDArray[Any], name: str, mixed_as_text: bool) -> Any:
     """One column of an array as Arrow."""
     _refuse_complex(values.dtype, name)
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(object), None)
+        masked, values = np.ma.getmaskarray(values), np.ma.getdata(values).astype(object)
+        values[masked] = None
     kind = values.dtype.kind
     if kind == "f" and values.dtype.itemsize > 8:
         values = values.astype(np.float64)

@@ -30,6 +30,7 @@ def arrow_from_objects(values: NDArray[np.object_], name: str, mixed_as_text: bo
     kinds = {_kind_of_type(cls) for cls in set(map(type, values))} - {"missing"}
     if len(kinds) > 1 and "number" in kinds and not any(_is_number(value) for value in values):
         kinds.remove("number")  # the only "numbers" are NaN, that is: missing
+        values = np.fromiter((None if _is_missing(value) else value for value in values), object, len(values))
     if len(kinds) > 1:
         if mixed_as_text:
             return pa.array([None if _is_missing(value) else _utf8(str(value)) for value in values], pa.large_string())
@@ -80,7 +81,7 @@ def _datetimes(values: NDArray[np.object_], name: str) -> pa.Array:
     if any(isinstance(value, np.datetime64) for value in present):
         return pa.array(np.array([None if _is_missing(value) else value for value in values], "datetime64[us]"))
     if not any(isinstance(value, dt.datetime) for value in present):
-        return pa.array(values, pa.date32(), from_pandas=True)
+        return pa.array([None if _is_missing(value) else value for value in values], pa.date32())
     with_zone = sum(isinstance(value, dt.datetime) and value.tzinfo is not None for value in present)
     if 0 < with_zone < len(present):
         raise SchemaError(

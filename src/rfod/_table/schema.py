@@ -148,7 +148,9 @@ def _learn(table: Table, name: str, override: Kind | None) -> _Learned:
 def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) -> _Learned:
     """The facts of a column of plain values, once its kind is settled."""
     found = family(values.type)
-    from_text = overridden and (found == "text" or found not in NATURAL_FAMILIES[kind])
+    # numbers taken for booleans are told as well: what is neither 0 nor 1 is then missing, not a third category
+    told = found == "text" or found not in NATURAL_FAMILIES[kind] or (kind == "boolean" and found == "number")
+    from_text = overridden and told
     if kind == "categorical":
         values = category_values(values, from_text)
     arrow_type = _arrow_type(kind, values, from_text)
