@@ -74,10 +74,10 @@ def test_exact_bins_tell_all_distinct_values_apart(values):
 
 
 def test_neighbouring_floats_are_told_apart():
-    low = 1.0
-    high = np.nextafter(low, 2)
-    feature = number_feature([low, high], 2)
-    assert feature.codes(np.array([low, high])).tolist() == [1, 2]
+    first, second, third = 1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)
+    for low, high in ((first, second), (second, third)):  # their middle rounds down, and up
+        feature = number_feature([low, high], 2)
+        assert feature.codes(np.array([low, high])).tolist() == [1, 2]
     feature = number_feature([-1e150, 1e150], 2)
     assert feature.codes(np.array([-1e150, 1e150])).tolist() == [1, 2]
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rfod._table.encode import INFINITE, MISSING, UNSEEN, cell_text, decode_column, encode_column, value_text
 from rfod._table.frames import open_table
-from rfod._table.schema import Column, infer_schema, match_columns
+from rfod._table.schema import Column, Schema, infer_schema, match_columns
 from rfod.exceptions import SchemaError
 
 BESIDE = [1.5, 2.5]
@@ -210,6 +211,12 @@ def test_moments_come_back(values, unit):
     assert np.abs(ticks[0] - ticks[1]).max() <= (500 if unit == "ns" else 0)  # float64 seconds hold microseconds
 
 
+@given(st.lists(moments, min_size=2, max_size=20))
+def test_every_unit_gives_the_same_bits(values):
+    encoded = [encode(fit(values, arrow_type=pa.timestamp(unit)), values, pa.timestamp(unit)) for unit in ("us", "ns")]
+    assert encoded[0].tobytes() == encoded[1].tobytes()
+
+
 @given(st.lists(st.text(max_size=5) | st.none(), min_size=2, max_size=20).filter(any_value))
 def test_categories_come_back(values):
     column = fit(values, "categorical", pa.string())
@@ -332,3 +339,24 @@ def test_matched_by_position_then_encoded():
 def test_a_column_of_a_file_may_have_no_categories_of_its_own():
     column = Column("it", "categorical", "string", ("a",), 0, 1)
     assert encode(column, ["a", "b"]).tolist() == [0, UNSEEN]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.5, None, 1.5]).dictionary_encode(),
+        pa.array([dt.date(2024, 1, 1), None, dt.date(2024, 1, 1)]).dictionary_encode(),
+        pc.run_end_encode(pa.array([1, None, 1])),
+        pc.run_end_encode(pa.array(["a", None, "a"])),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_encoded_arrow_columns(values):
+    table = open_table(pa.table({"it": pa.chunked_array([values, values]), "a": BESIDE * 3, "b": BESIDE * 3}))
+    schema = infer_schema(table)
+    assert Schema.from_json(schema.to_json()) == schema
+    column = schema.columns[0]
+    assert (column.n_missing, column.n_distinct) == (2, 1)
+    assert decode_column(column, encode_column(table, column)).is_null().to_pylist() == [False, True, False] * 2
+    texts = cell_text(column, table, np.array([0, 1]))
+    assert texts == [value_text(column, encode_column(table, column))[0], "missing"]

@@ -38,7 +38,7 @@ class Column:
     n_missing: int = 0
     n_distinct: int = 0
     from_text: bool = False
-    """An override has text (or values as their text) read as this kind; so it is at detection."""
+    """Text is read as this kind, or values as their text, because the caller says so; at detection too."""
 
     @property
     def is_categorical(self) -> bool:
@@ -119,7 +119,6 @@ def _column_from_json(data: Any, n_rows: int) -> Column:
     types = {"name": str, "kind": str, "arrow_type": str, "categories": list, "n_missing": int, "n_distinct": int}
     fields = _fields(data, types | {"from_text": bool}, "column")
     name, kind, categories = fields["name"], fields["kind"], fields["categories"]
-    _require(_is_text(name), "a column name is not a text")
     _require(kind in KINDS, f"column {name!r} is of the unknown kind {kind[:40]!r}")
     try:
         arrow_type = parse_arrow_type(fields["arrow_type"])

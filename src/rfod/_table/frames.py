@@ -43,6 +43,8 @@ class Table:
         column = self._read(self.names.index(name), name, mixed_as_text)
         if not isinstance(column, pa.ChunkedArray):
             column = pa.chunked_array([column])
+        if pa.types.is_run_end_encoded(column.type):  # which has few compute functions, and hides its nulls
+            column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
         return nan_as_null(column)
 
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:

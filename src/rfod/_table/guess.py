@@ -41,7 +41,7 @@ def guess_kind(name: str, column: pa.ChunkedArray, counts: pa.StructArray | None
     """The kind of a column with at least one value; `counts` are its distinct values where it is text."""
     values = value_type(column.type)
     found = family(values)
-    if values is not column.type and pa.types.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type):
         return "boolean" if found == "boolean" else "categorical"
     if found == "text" and counts is not None:
         return _guess_text(counts)

@@ -149,8 +149,8 @@ def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) 
     """The facts of a column of plain values, once its kind is settled."""
     found = family(values.type)
     # numbers taken for booleans are told as well: what is neither 0 nor 1 is then missing, not a third category
-    told = found == "text" or found not in NATURAL_FAMILIES[kind] or (kind == "boolean" and found == "number")
-    from_text = overridden and told
+    told = overridden and (found == "text" or (kind == "boolean" and found == "number"))
+    from_text = told or found not in NATURAL_FAMILIES[kind]
     if kind == "categorical":
         values = category_values(values, from_text)
     arrow_type = _arrow_type(kind, values, from_text)

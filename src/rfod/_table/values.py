@@ -49,19 +49,14 @@ def family(arrow_type: pa.DataType) -> Family:
 
 
 def value_type(arrow_type: pa.DataType) -> pa.DataType:
-    """The type of the values behind a dictionary or run-end encoding."""
-    if pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
-        return arrow_type.value_type
-    return arrow_type
+    """The type of the values behind a dictionary."""
+    return arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column without dictionary, run-end or view encoding."""
+    """The column without dictionary or view encoding."""
     if pa.types.is_dictionary(column.type):
         column = nan_as_null(column.cast(column.type.value_type))
-    elif pa.types.is_run_end_encoded(column.type):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        column = nan_as_null(pa.chunked_array(chunks, column.type.value_type))
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
 
 
