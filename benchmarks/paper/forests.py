@@ -1,0 +1,51 @@
+"""RFOD itself: the library, and the paper's letter on scikit-learn's forests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.literal import PUBLIC_FORM, LiteralRFOD
+
+# The paper's letter within the library: deviations in the columns' own units, all rows and all columns for every tree.
+PAPER_SETTINGS: dict[str, Any] = {
+    "n_estimators": 100,
+    "alpha": 0.02,
+    "beta": 0.5,
+    "max_features": 1.0,
+    "min_samples_leaf": 1,
+    "max_depth": None,
+    "max_samples": 1.0,
+    "uncertainty": "raw",
+}
+
+
+class Rows:
+    """A detector whose `detect` gives row scores."""
+
+    def __init__(self, detector: Any) -> None:
+        self._detector = detector
+
+    def fit(self, frame: pd.DataFrame) -> None:
+        self._detector.fit(frame)
+
+    def score(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        return np.asarray(self._detector.detect(frame).row_scores, dtype=np.float64)
+
+
+def library(seed: int, threads: int, **parameters: Any) -> Rows:
+    import rfod
+
+    return Rows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
+
+
+def library_paper(seed: int, threads: int, **parameters: Any) -> Rows:
+    return library(seed, threads, **PAPER_SETTINGS | parameters)
+
+
+def public_form(seed: int, threads: int, **parameters: Any) -> Rows:
+    settings = PUBLIC_FORM | parameters
+    return Rows(LiteralRFOD(random_state=seed, n_jobs=threads, backend="threads", **settings))

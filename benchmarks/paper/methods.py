@@ -1,0 +1,67 @@
+"""Every method by the name it has in the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.paper import classical, deep, forests, protocol
+
+
+class Detector(Protocol):
+    def fit(self, frame: pd.DataFrame) -> None: ...
+
+    def score(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Higher is more anomalous."""
+        ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """`build(seed, threads, **parameters)` makes a fresh detector; `ranked` methods are the paper's eleven."""
+
+    title: str
+    family: str
+    build: Callable[..., Detector]
+    ranked: bool = True
+    note: str = ""
+
+    @property
+    def seeds(self) -> int:
+        return protocol.DEEP_SEEDS if self.family == "deep" else protocol.SEEDS
+
+
+SYNTHETIC = (
+    "30 anomalies made from training rows (each cell drawn anew from its column), since the protocol labels none"
+)
+
+METHODS: dict[str, Method] = {
+    "rfod": Method("RFOD", "rfod", forests.library, note="defaults"),
+    "rfod_paper": Method("RFOD, paper's letter", "rfod", forests.library_paper, ranked=False),
+    "public": Method("RFOD, public form", "rfod", forests.public_form, ranked=False, note="30 trees of depth 6"),
+    "ecod": Method("ECOD", "classical", classical.ecod),
+    "lof": Method("LOF", "classical", classical.local_outlier_factor, note="20 neighbours"),
+    "if": Method("IF", "classical", classical.isolation_forest, note="100 trees of 256 rows"),
+    "ocsvm": Method("OCSVM", "classical", classical.one_class_svm, note="RBF kernel, nu 0.5"),
+    "ot": Method("OT", "classical", classical.outlier_tree, note="row score -log(outlier_score), 0 if not named"),
+    "ot_loose": Method(
+        "OT, lower bars", "classical", classical.outlier_tree_loose, ranked=False, note="z_norm 2, z_outlier 3, 5 %"
+    ),
+    "knn": Method("kNN", "classical", classical.nearest_neighbours, ranked=False, note="fifth neighbour"),
+    "deep_svdd": Method("Deep SVDD", "deep", deep.deep_svdd),
+    "slad": Method("SLAD", "deep", deep.slad),
+    "devnet": Method("DevNet", "deep", deep.devnet, note=SYNTHETIC),
+    "dif": Method("DIF", "deep", deep.dif, note="random networks, no epochs"),
+    "icl": Method("ICL", "deep", deep.icl),
+}
+
+
+def build(name: str, seed: int, threads: int, parameters: dict[str, Any]) -> Detector:
+    if name not in METHODS:
+        raise ValueError(f"There is no method {name!r}.\nHint: methods are {', '.join(METHODS)}.")
+    return METHODS[name].build(seed, threads, **parameters)

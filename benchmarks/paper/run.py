@@ -1,0 +1,161 @@
+"""Run an experiment of the paper: what is missing from its results file, one JSON line per unit.
+
+    python -m benchmarks.paper.run quick                                    minutes; fails on a drop below floor.json
+    python -m benchmarks.paper.run main --datasets small --methods if rfod  a piece of the grid
+    python -m benchmarks.paper.run main --workers 2 --minutes 480           as much as fits into eight hours
+
+Stop it at any time and start it again: finished units are kept. Units that failed or passed a limit count as finished;
+--retry runs them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import datasets, record
+from benchmarks.paper import methods, protocol, units
+from benchmarks.paper.studies import STUDIES
+
+RESULTS = Path(__file__).resolve().parent / "results"
+FLOOR = Path(__file__).resolve().parent / "floor.json"
+ALLOWED_DROP = 0.01
+
+
+def main() -> None:
+    arguments = _arguments()
+    path = arguments.results / f"{arguments.study}.jsonl"
+    wanted = list(_chosen(STUDIES[arguments.study](), arguments))
+    # A check before a release is worth nothing on results of older code.
+    is_fresh = arguments.fresh or arguments.study == "quick"
+    finished = set() if is_fresh else _finished(read(path), arguments.retry)
+    missing = [unit for unit in wanted if unit.key not in finished]
+    print(f"{arguments.study}: {len(wanted)} units, {len(missing)} to run", flush=True)
+    _run_all(missing, path, arguments)
+    if arguments.study == "quick":
+        keys = {unit.key for unit in wanted}
+        sys.exit(_report_quick([line for line in read(path) if _key(line) in keys], arguments.set_floor))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The results of a study; of a unit that was run again, the last."""
+    if not path.is_file():
+        return []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return list({_key(line): line for line in lines}.values())
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=list(STUDIES))
+    parser.add_argument("--datasets", nargs="+", default=["all"])
+    parser.add_argument("--methods", nargs="+", choices=list(methods.METHODS), default=list(methods.METHODS))
+    parser.add_argument("--seeds", type=int, help="only this many seeds, from 0")
+    parser.add_argument("--train-rows", choices=("any", "all", "sampled"), default="any")
+    parser.add_argument("--retry", action="store_true", help="run failed and stopped units again")
+    parser.add_argument("--fresh", action="store_true", help="run finished units again too")
+    parser.add_argument("--workers", type=int, default=1, help="units at a time")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each unit; stated in the results")
+    parser.add_argument("--seconds", type=float, default=protocol.SECONDS_PER_UNIT, help="limit per unit")
+    parser.add_argument("--memory-mb", type=float, default=protocol.MEMORY_MB_PER_UNIT, help="limit per unit")
+    parser.add_argument("--minutes", type=float, help="start no new unit after this many minutes")
+    parser.add_argument("--set-floor", action="store_true", help="quick only: take this run as the new floor")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    return parser.parse_args()
+
+
+def _chosen(all_units: Iterable[units.Unit], arguments: argparse.Namespace) -> Iterable[units.Unit]:
+    names = set(datasets.names(arguments.datasets))
+    for unit in all_units:
+        is_sampled = unit.train_rows is not None
+        if unit.dataset not in names or unit.method not in arguments.methods:
+            continue
+        if arguments.seeds is not None and unit.seed >= arguments.seeds:
+            continue
+        if arguments.train_rows != "any" and is_sampled != (arguments.train_rows == "sampled"):
+            continue
+        yield unit
+
+
+def _finished(lines: list[dict[str, Any]], retry: bool) -> set[str]:
+    return {_key(line) for line in lines if line["status"] == "ok" or not retry}
+
+
+def _key(line: dict[str, Any]) -> str:
+    names = ("study", "dataset", "method", "seed", "train_rows", "label", "parameters")
+    return units.Unit(**{name: line[name] for name in names}).key
+
+
+def _run_all(missing: list[units.Unit], path: Path, arguments: argparse.Namespace) -> None:
+    limits = protocol.Limits(arguments.seconds, arguments.memory_mb, arguments.threads)
+    started, lock = time.monotonic(), threading.Lock()
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def run_one(unit: units.Unit) -> None:
+        if arguments.minutes is not None and time.monotonic() - started > 60 * arguments.minutes:
+            return
+        result = units.run(unit, limits)
+        with lock, path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+            print(_line(result), flush=True)
+
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        list(pool.map(run_one, missing))
+
+
+def _line(result: dict[str, Any]) -> str:
+    rows = "all rows" if result["train_rows"] is None else f"{result['train_rows']} rows"
+    head = f"{result['dataset']:<18}{result['label']:<22}{rows:<12}seed {result['seed']}  {result['status']:<8}"
+    if result["status"] != "ok":
+        return f"{head}{result.get('error', '')}"
+    return (
+        f"{head}AUC-ROC {result['auc_roc']:.4f}  AUC-PR {result['auc_pr']:.4f}  "
+        f"fit {result['fit_seconds']:.2f} s  score {result['score_seconds']:.2f} s  peak {result['peak_mb']:.0f} MB"
+    )
+
+
+def _report_quick(lines: list[dict[str, Any]], set_floor: bool) -> int:
+    """Print the means; 1 when the mean AUC-ROC of rfod fell below its floor by more than is allowed."""
+    means = {}
+    for method in dict.fromkeys(line["method"] for line in lines):
+        own = [line["auc_roc"] for line in lines if line["method"] == method and line["status"] == "ok"]
+        if own:
+            means[method] = statistics.fmean(own)
+            print(f"{method:<12} mean AUC-ROC {means[method]:.4f} over {len(own)} datasets")
+    failed = [f"{line['dataset']}/{line['method']}" for line in lines if line["status"] != "ok"]
+    if failed:
+        print(f"{len(failed)} units did not finish: {', '.join(failed[:5])}{', ...' if len(failed) > 5 else ''}")
+    if "rfod" not in means:
+        print("rfod has no result")
+        return 1
+    covered = sorted(line["dataset"] for line in lines if line["method"] == "rfod" and line["status"] == "ok")
+    if set_floor:
+        record.write_json(FLOOR, {"mean_auc_roc": round(means["rfod"], 4), "datasets": covered, **record.commit()})
+        print(f"floor set to {means['rfod']:.4f}")
+        return 0
+    if not FLOOR.is_file():
+        print("no floor.json yet; --set-floor writes it")
+        return 0
+    floor = json.loads(FLOOR.read_text(encoding="utf-8"))
+    if floor["datasets"] != covered:
+        print("the floor was set on other datasets; not compared")
+        return 0
+    if means["rfod"] < floor["mean_auc_roc"] - ALLOWED_DROP:
+        print(f"FAILED: rfod fell from {floor['mean_auc_roc']:.4f} to {means['rfod']:.4f}")
+        return 1
+    print(f"rfod holds its floor of {floor['mean_auc_roc']:.4f}")
+    return 0
+
+
+if __name__ == "__main__":
+    main()
