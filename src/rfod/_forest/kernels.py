@@ -963,7 +963,7 @@ def check_tree(words, n_leaves, n_codes, is_set):
             n_met += 1
             continue
         feature = word & 0xFFFF
-        if feature >= n_codes.shape[0]:
+        if feature >= n_codes.shape[0] or n_codes[feature] == 0:  # 0: a feature this tree must not use
             return False
         n_set_words = (word >> 25) & 7
         expected_words = ((n_codes[feature] - 1) >> 6) + 1 if is_set[feature] else 0

@@ -1,0 +1,29 @@
+"""Which rows and which cells of a table are wrong, and what should they have been?"""
+
+from importlib.metadata import version
+
+from rfod.detection import Detection
+from rfod.detector import RFOD, load
+from rfod.exceptions import (
+    ColumnMismatchError,
+    ColumnWarning,
+    ModelFormatError,
+    ParameterError,
+    RFODError,
+    SchemaError,
+)
+
+__version__ = version("rfod")
+
+__all__ = [
+    "RFOD",
+    "ColumnMismatchError",
+    "ColumnWarning",
+    "Detection",
+    "ModelFormatError",
+    "ParameterError",
+    "RFODError",
+    "SchemaError",
+    "__version__",
+    "load",
+]

@@ -1,0 +1,151 @@
+"""Fit a model: learn the columns, bin them, grow and prune one forest per column, judge training rows out of bag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from rfod._forest.fitness import coefficient_of_determination, weighted_auc
+from rfod._forest.forest import Forest, Grown, Predictors, Target, grow, prune
+from rfod._forest.params import GrowthParams
+from rfod._run.executors import Progress, run_tasks, silent
+from rfod._run.judging import LAST_CLASS, as_block, as_classes, judge
+from rfod._score.cells import Distance, numeric_range
+from rfod._table.binning import bin_table, fit_features
+from rfod._table.encode import encode_column
+from rfod._table.frames import Table
+from rfod._table.schema import infer_schema
+from rfod.model import Judged, Model
+
+Floats = NDArray[np.float64]
+CALIBRATION_ROWS = 16_384
+SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model, and what is needed to judge its own training rows out of bag."""
+
+    model: Model
+    encoded: Sequence[NDArray[Any]]
+    codes: NDArray[np.uint8]
+    targets: Sequence[Target]
+
+    def bag(self, j: int) -> NDArray[np.uint8]:
+        """(kept tree, training row) 1 where a tree of column j was grown on the row."""
+        return self.model.forests[j].bags(self.model.seed, self.targets[j].rows, self.codes.shape[1])
+
+    def judge_rows(self, rows: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress = silent) -> Judged:
+        """Judge training rows (all for None), each by the trees that have not seen it.
+
+        A cell that all kept trees have seen gets no score: nobody is left to judge it.
+        """
+        picked: Any = slice(None) if rows is None else rows
+        return judge(
+            self.model,
+            [column[picked] for column in self.encoded],
+            as_block(self.codes[:, picked]),
+            n_jobs,
+            progress,
+            bag=lambda j: self.bag(j)[:, picked],
+        )
+
+
+def train(
+    table: Table,
+    column_types: Mapping[str, str] | None,
+    params: GrowthParams,
+    max_bins: int,
+    distance: Distance,
+    alpha: float,
+    settings: Mapping[str, Any],
+    n_jobs: int | None,
+    progress: Progress = silent,
+) -> Trained:
+    """Fit a model to a table; `settings` is what the model remembers as its parameters."""
+    schema = infer_schema(table, column_types)
+    encoded = [_writable(encode_column(table, column)) for column in schema.columns]
+    features = fit_features(schema, encoded.__getitem__, max_bins, params.seed)
+    codes = bin_table(schema, features, encoded.__getitem__, table.n_rows)
+    predictors = Predictors(
+        codes,
+        is_set=np.array([feature.is_set for feature in features], dtype=np.bool_),
+        n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
+        column=np.array([feature.column for feature in features], dtype=np.int64),
+    )
+    targets = [
+        _target(j, encoded[j], len(column.categories)) for j, column in enumerate(schema.columns)
+    ]
+    forests = _grow_all(predictors, targets, params, n_jobs, progress)
+    ranges = np.array(
+        [1.0 if target.n_classes else numeric_range(target.values, distance, alpha) for target in targets]
+    )
+    unknown = np.full(len(targets), np.nan)
+    model = Model(schema, features, forests, ranges, unknown, np.zeros(0), params.seed, settings)
+    trained = Trained(model, encoded, codes, targets)
+    rows = _calibration_rows(table.n_rows, params.seed)
+    judged = trained.judge_rows(rows, n_jobs, progress)
+    fitness = run_tasks([partial(_fitness, trained, judged, rows, j) for j in range(len(targets))], n_jobs, "checking")
+    model = replace(model, fitness=np.array(fitness), calibration=np.sort(model.row_scores(judged)))
+    return replace(trained, model=model)
+
+
+def _writable(values: NDArray[Any]) -> NDArray[Any]:
+    """Kernels are compiled for writable arrays only; a view of the caller's table is copied."""
+    return np.require(values, requirements=["C", "W"])
+
+
+def _target(j: int, encoded: NDArray[Any], n_categories: int) -> Target:
+    if n_categories:
+        classes = as_classes(encoded)
+        rows = np.flatnonzero(classes >= 0)
+        return Target(j, rows, np.zeros(0), classes, min(n_categories, LAST_CLASS + 1))
+    return Target(j, np.flatnonzero(np.isfinite(encoded)), encoded, np.zeros(0, dtype=np.int32), 0)
+
+
+def _grow_all(
+    predictors: Predictors, targets: Sequence[Target], params: GrowthParams, n_jobs: int | None, progress: Progress
+) -> tuple[Forest, ...]:
+    """One pruned forest per target. The trees of a forest are split into tasks if there are few columns."""
+    n_parts = min(params.n_trees, max(1, -(-4 * effective_n_jobs(n_jobs) // len(targets)), params.n_trees // 25))
+    firsts = [params.n_trees * part // n_parts for part in range(n_parts + 1)]
+    tasks: list[Callable[[], Grown]] = []
+    owners = []
+    for target in targets:
+        runs = [(0, 1)] if target.constant else list(pairwise(firsts))
+        tasks += [partial(grow, predictors, target, params, first, last - first) for first, last in runs]
+        owners += [target.column] * len(runs)
+    grown = run_tasks(tasks, n_jobs, "growing", progress)
+    parts: list[list[Grown]] = [[] for _ in targets]
+    for owner, part in zip(owners, grown, strict=True):
+        parts[owner].append(part)
+    return tuple(prune(target, parts[target.column], predictors, params, len(targets)) for target in targets)
+
+
+def _calibration_rows(n_rows: int, seed: int) -> NDArray[np.int64] | None:
+    if n_rows <= CALIBRATION_ROWS:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(n_rows, CALIBRATION_ROWS, replace=False, shuffle=False))
+
+
+def _fitness(trained: Trained, judged: Judged, rows: NDArray[np.int64] | None, j: int) -> float:
+    """Out-of-bag fitness of one forest over the calibration rows that have a value and a judge."""
+    forest, target = trained.model.forests[j], trained.targets[j]
+    if target.constant:
+        return float("nan")
+    picked = np.arange(trained.codes.shape[1]) if rows is None else rows
+    if not forest.n_classes:
+        observed = target.values[picked]
+        known = np.isfinite(observed) & ~np.isnan(judged.expected[j])
+        return coefficient_of_determination(observed[known], judged.expected[j][known])
+    picked = picked[(target.classes[picked] >= 0) & (judged.expected[j] >= 0)]
+    picked = picked[: max(1, SHARES_LIMIT // forest.n_classes)]
+    shares = forest.predict_shares(as_block(trained.codes[:, picked]), trained.bag(j)[:, picked])
+    return weighted_auc(target.classes[picked], shares)

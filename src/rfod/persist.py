@@ -1,0 +1,320 @@
+"""Model files: a zip of one JSON member and .npy arrays. Reading one never runs code and trusts nothing.
+
+Members: `model.json` (format version, parameters, schema, features, sizes and checksums of the arrays) and
+`arrays/<name>.npy`. The arrays of all forests are stored one after another; counts per tree and leaf cut them up again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._forest import kernels
+from rfod._forest.forest import Forest, Trees
+from rfod._table.binning import features_from_json, features_to_json
+from rfod._table.columns import Schema
+from rfod.exceptions import ModelFormatError
+from rfod.model import Model
+
+FORMAT = "rfod model"
+FORMAT_VERSION = 1
+
+Arrays = dict[str, NDArray[Any]]
+_DTYPES = {
+    "edges": np.float64,
+    "ranges": np.float64,
+    "fitness": np.float64,
+    "calibration": np.float64,
+    "importances": np.float64,  # (column, column)
+    "n_draws": np.int64,  # per forest
+    "n_grown": np.int64,
+    "n_kept": np.int64,
+    "tree_fitness": np.float64,  # per grown tree
+    "kept": np.int64,  # per kept tree
+    "tree_words": np.int64,
+    "tree_leaves": np.int64,
+    "words": np.int64,
+    "leaf_value": np.float64,  # per leaf of a numeric target
+    "leaf_variance": np.float64,
+    "leaf_entries": np.int64,  # per leaf of a categorical target
+    "entry_class": np.uint16,
+    "entry_share": np.float32,
+}
+_LARGEST_RATIO, _ALWAYS_ALLOWED = 200, 2**26  # how far members may unpack: a small file cannot fill the memory
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model under a temporary name, then rename: the file is there whole or not at all."""
+    path = Path(path)
+    features, edges = features_to_json(model.features)
+    arrays = _to_arrays(model) | {"edges": edges}
+    packed = {name: _npy_bytes(arrays[name]) for name in _DTYPES}
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "rfod_version": version("rfod"),
+        "params": dict(model.params),
+        "seed": model.seed,
+        "schema": model.schema.to_json(),
+        "features": features,
+        "checksums": {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()},
+    }
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with (
+            os.fdopen(descriptor, "wb") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        ):
+            _write_member(archive, "model.json", json.dumps(header, ensure_ascii=False, allow_nan=False).encode())
+            for name, data in packed.items():
+                _write_member(archive, f"arrays/{name}.npy", data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _read_members(archive, os.path.getsize(path))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeError) as error:
+        raise ModelFormatError(f"{os.fspath(path)} is not a whole rfod model file: {error}.") from error
+    header = _read_header(members["model.json"], path)
+    arrays = {name: _read_array(members[f"arrays/{name}.npy"], name, header["checksums"]) for name in _DTYPES}
+    schema = Schema.from_json(header["schema"])
+    features = features_from_json(header["features"], arrays["edges"], schema)
+    n_columns = len(schema.columns)
+    for name in ("ranges", "fitness", "n_draws", "n_grown", "n_kept"):
+        _require(arrays[name].shape == (n_columns,), f"{name} is not one per column")
+    _require(arrays["importances"].shape == (n_columns, n_columns), "importances are not columns by columns")
+    _require(_finite(arrays["importances"]) and bool((arrays["importances"] >= 0).all()), "an importance is no number")
+    _require(_finite(arrays["ranges"]) and bool((arrays["ranges"] >= 0).all()), "a range is no number")
+    calibration = arrays["calibration"]
+    _require(calibration.ndim == 1 and _finite(calibration), "the calibration scores are no numbers")
+    _require(bool((np.diff(calibration) >= 0).all()), "the calibration scores do not ascend")
+    n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
+    is_set = np.array([feature.is_set for feature in features], dtype=np.bool_)
+    feature_columns = np.array([feature.column for feature in features], dtype=np.int64)
+    forests = _to_forests(arrays, schema, n_codes, is_set, feature_columns)
+    return Model(
+        schema, features, forests, arrays["ranges"], arrays["fitness"], calibration, header["seed"], header["params"]
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    """With a fixed date: the same model is the same file, byte for byte."""
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, data)
+
+
+def _npy_bytes(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    np.lib.format.write_array(buffer, np.ascontiguousarray(little), version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _to_arrays(model: Model) -> Arrays:
+    """The arrays of all forests, one after another."""
+    forests = model.forests
+    trees = [forest.trees for forest in forests]
+    by_class = [bool(forest.n_classes) for forest in forests]
+
+    def joined(parts: list[NDArray[Any]], name: str) -> NDArray[Any]:
+        return np.concatenate([np.zeros(0, dtype=_DTYPES[name]), *parts]).astype(_DTYPES[name])
+
+    return {
+        "ranges": model.ranges,
+        "fitness": model.fitness,
+        "calibration": model.calibration,
+        "importances": np.array([forest.importances for forest in forests]),
+        "n_draws": np.array([forest.n_draws for forest in forests], dtype=np.int64),
+        "n_grown": np.array([len(forest.fitness) for forest in forests], dtype=np.int64),
+        "n_kept": np.array([tree.n_trees for tree in trees], dtype=np.int64),
+        "tree_fitness": joined([forest.fitness for forest in forests], "tree_fitness"),
+        "kept": joined([forest.kept for forest in forests], "kept"),
+        "tree_words": joined([np.diff(tree.word_starts, append=len(tree.words)) for tree in trees], "tree_words"),
+        "tree_leaves": joined([np.diff(tree.leaf_starts, append=tree.n_leaves) for tree in trees], "tree_leaves"),
+        "words": joined([tree.words for tree in trees], "words"),
+        "leaf_value": joined([tree.leaf_value for tree in trees], "leaf_value"),
+        "leaf_variance": joined([tree.leaf_variance for tree in trees], "leaf_variance"),
+        "leaf_entries": joined(
+            [np.diff(tree.entry_ends) for tree, classes in zip(trees, by_class, strict=True) if classes], "leaf_entries"
+        ),
+        "entry_class": joined([tree.entry_class for tree in trees], "entry_class"),
+        "entry_share": joined([tree.entry_share for tree in trees], "entry_share"),
+    }
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise ModelFormatError(f"The model file is damaged: {problem}.")
+
+
+def _finite(array: NDArray[Any]) -> bool:
+    return bool(np.isfinite(array).all())
+
+
+def _read_members(archive: zipfile.ZipFile, file_size: int) -> dict[str, bytes]:
+    wanted = ["model.json", *(f"arrays/{name}.npy" for name in _DTYPES)]
+    sizes = {info.filename: info.file_size for info in archive.infolist()}
+    if "model.json" not in sizes:
+        raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
+    _require(sum(sizes.values()) <= file_size * _LARGEST_RATIO + _ALWAYS_ALLOWED, "it unpacks to an absurd size")
+    if "arrays/edges.npy" in sizes:  # otherwise the header says which newer format this is
+        absent = [name for name in wanted if name not in sizes]
+        _require(not absent, f"{', '.join(absent[:5])} is absent")
+    members = {}
+    for name in wanted:
+        with archive.open(name) as member:
+            members[name] = member.read(sizes[name] + 1)
+        _require(len(members[name]) == sizes[name], f"{name} has not the size it says")
+    return members
+
+
+def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        header = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"The model file {os.fspath(path)} is damaged: model.json is not JSON.") from error
+    _require(isinstance(header, dict) and header.get("format") == FORMAT, "model.json is not that of an rfod model")
+    found = header.get("format_version")
+    if type(found) is int and found > FORMAT_VERSION:
+        raise ModelFormatError(
+            f"{os.fspath(path)} has model format {found}, written by rfod {str(header.get('rfod_version'))[:20]}; "
+            f"this version reads up to format {FORMAT_VERSION}.\nHint: upgrade rfod."
+        )
+    _require(found == FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
+    for name, kind in {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict}.items():
+        _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
+    _require(0 <= header["seed"] < 2**63, "the seed is out of range")
+    return dict(header)
+
+
+def _read_array(data: bytes, name: str, checksums: Mapping[str, Any]) -> NDArray[Any]:
+    _require(checksums.get(name) == hashlib.sha256(data).hexdigest(), f"the checksum of {name} is wrong")
+    try:
+        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, KeyError) as error:
+        raise ModelFormatError(f"The model file is damaged: {name} is not a .npy array.") from error
+    expected = np.dtype(_DTYPES[name])
+    _require(array.dtype == expected.newbyteorder("<"), f"{name} is of type {str(array.dtype)[:20]}")
+    _require(array.ndim == (2 if name == "importances" else 1), f"{name} has {array.ndim} dimensions")
+    return np.require(array.astype(expected, copy=False), requirements=["C", "W"])
+
+
+def _ends(counts: NDArray[np.int64], total: int, smallest: int, what: str) -> NDArray[np.int64]:
+    """Running sums from 0, when all counts are sane and add up."""
+    _require(bool(((counts >= smallest) & (counts <= total)).all()), f"a number of {what} is out of range")
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    _require(int(ends[-1]) == total and bool((np.diff(ends) >= 0).all()), f"the numbers of {what} do not add up")
+    return ends
+
+
+def _to_forests(
+    arrays: Arrays,
+    schema: Schema,
+    n_codes: NDArray[np.int64],
+    is_set: NDArray[np.bool_],
+    feature_columns: NDArray[np.int64],
+) -> tuple[Forest, ...]:
+    """Cut the arrays into forests and check all that a kernel relies on."""
+    kept_ends = _ends(arrays["n_kept"], len(arrays["kept"]), 1, "kept trees")
+    grown_ends = _ends(arrays["n_grown"], len(arrays["tree_fitness"]), 1, "grown trees")
+    word_ends = _ends(arrays["tree_words"], len(arrays["words"]), 1, "words")
+    _require(len(word_ends) == len(arrays["kept"]) + 1, "trees and their words do not agree")
+    _require(len(arrays["tree_leaves"]) == len(arrays["kept"]), "trees and their leaves do not agree")
+    n_value_leaves, n_class_leaves = len(arrays["leaf_value"]), len(arrays["leaf_entries"])
+    leaf_ends = _ends(arrays["tree_leaves"], n_value_leaves + n_class_leaves, 1, "leaves")
+    entry_ends = _ends(arrays["leaf_entries"], len(arrays["entry_class"]), 1, "class shares")
+    _require(len(arrays["leaf_variance"]) == n_value_leaves, "leaves and their variances do not agree")
+    _require(len(arrays["entry_share"]) == len(arrays["entry_class"]), "classes and their shares do not agree")
+    _require(_finite(arrays["leaf_value"]) and _finite(arrays["leaf_variance"]), "a leaf is no number")
+    _require(bool((arrays["leaf_variance"] >= 0).all()), "a variance is negative")
+    shares = arrays["entry_share"]
+    _require(bool(((shares > 0) & (shares <= 1)).all()), "a share is not between 0 and 1")
+    _require(bool(((arrays["n_draws"] >= 1) & (arrays["n_draws"] < 2**62)).all()), "a number of draws is out of range")
+
+    forests = []
+    n_values_before, n_classes_before = 0, 0
+    for j, column in enumerate(schema.columns):
+        trees = slice(kept_ends[j], kept_ends[j + 1])
+        kept = arrays["kept"][trees]
+        n_grown = int(arrays["n_grown"][j])
+        _require(bool(((kept >= 0) & (kept < n_grown)).all()), "a kept tree was never grown")
+        _require(len(np.unique(kept)) == len(kept), "a tree is kept twice")
+        n_leaves = int(leaf_ends[kept_ends[j + 1]] - leaf_ends[kept_ends[j]])
+        n_classes = min(len(column.categories), 2**16)
+        if column.is_categorical:
+            low, high = n_classes_before, n_classes_before + n_leaves
+            _require(high <= n_class_leaves, "leaves and columns do not agree")
+            n_classes_before = high
+            own_ends = entry_ends[low : high + 1] - entry_ends[low]
+            entries = slice(entry_ends[low], entry_ends[high])
+            _check_entries(arrays["entry_class"][entries], own_ends, n_classes)
+            leaves = slice(0, 0)
+        else:
+            leaves = slice(n_values_before, n_values_before + n_leaves)
+            _require(leaves.stop <= n_value_leaves, "leaves and columns do not agree")
+            n_values_before = leaves.stop
+            own_ends, entries = np.zeros(0, dtype=np.int64), slice(0, 0)
+        n_seen = np.where(feature_columns == j, 0, n_codes)  # a tree must not look at its own target
+        for tree in range(kept_ends[j], kept_ends[j + 1]):
+            words = arrays["words"][word_ends[tree] : word_ends[tree + 1]]
+            _require(
+                bool(kernels.check_tree(words, int(arrays["tree_leaves"][tree]), n_seen, is_set)), "a tree is malformed"
+            )
+        own = Trees(
+            words=arrays["words"][word_ends[kept_ends[j]] : word_ends[kept_ends[j + 1]]],
+            word_starts=word_ends[trees] - word_ends[kept_ends[j]],
+            leaf_starts=leaf_ends[trees] - leaf_ends[kept_ends[j]],
+            n_leaves=n_leaves,
+            leaf_value=arrays["leaf_value"][leaves],
+            leaf_variance=arrays["leaf_variance"][leaves],
+            entry_ends=own_ends,
+            entry_class=arrays["entry_class"][entries],
+            entry_share=arrays["entry_share"][entries],
+        )
+        forests.append(
+            Forest(
+                target=j,
+                n_classes=n_classes if column.is_categorical else 0,
+                trees=own,
+                n_draws=int(arrays["n_draws"][j]),
+                fitness=arrays["tree_fitness"][grown_ends[j] : grown_ends[j + 1]],
+                kept=kept,
+                importances=arrays["importances"][j],
+            )
+        )
+    _require((n_values_before, n_classes_before) == (n_value_leaves, n_class_leaves), "leaves are left over")
+    return tuple(forests)
+
+
+def _check_entries(classes: NDArray[np.uint16], ends: NDArray[np.int64], n_classes: int) -> None:
+    """Every leaf lists known classes in ascending order."""
+    _require(bool((classes < n_classes).all()), "a leaf holds an unknown class")
+    ascends = np.diff(classes.astype(np.int64)) > 0
+    ascends[ends[1:-1] - 1] = True  # from one leaf to the next anything goes
+    _require(bool(ascends.all()), "the classes of a leaf do not ascend")
