@@ -32,6 +32,7 @@ from benchmarks.literal import PUBLIC_FORM, LiteralRFOD
 CACHE = record.RESULTS / "accuracy_cache.jsonl"
 METHODS = ("rfod", "literal", "paper", "public")
 SHARED = ("n_estimators", "alpha", "beta", "max_features", "min_samples_leaf", "max_depth", "max_samples")
+AUTO_SAMPLES = 4096  # what rfod's max_samples="auto" stands for
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,10 @@ def _same_parameters(own: dict[str, Any]) -> dict[str, Any]:
     import rfod
 
     complete = rfod.RFOD(**own).get_params()
-    return {name: complete[name] for name in SHARED} | (
-        {"uncertainty": own["uncertainty"]} if "uncertainty" in own else {}
-    )
+    same = {name: complete[name] for name in SHARED}
+    if same["max_samples"] == "auto":
+        same["max_samples"] = AUTO_SAMPLES
+    return same | ({"uncertainty": own["uncertainty"]} if "uncertainty" in own else {})
 
 
 def _assignment(text: str) -> tuple[str, Any]:

@@ -10,6 +10,7 @@ import json
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,12 @@ N_CATEGORIES = 8
 
 def main() -> None:
     order = json.loads(sys.argv[1])
-    tasks = {"fit_detect": _fit_detect, "model_file": _model_file, "load": _load, "first_use": _first_use}
+    tasks: dict[str, Callable[..., dict[str, Any]]] = {
+        "fit_detect": _fit_detect,
+        "model_file": _model_file,
+        "load": _load,
+        "first_use": _first_use,
+    }
     print(json.dumps(tasks[order.pop("task")](**order)))
 
 

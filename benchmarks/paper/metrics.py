@@ -36,4 +36,5 @@ def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores from their lowest to their highest as 0 to 1, kept off the ends by one in a thousand."""
     low, high = scores.min(), scores.max()
     share = (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
-    return np.clip(share, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    kept_off: NDArray[np.float64] = np.clip(share, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    return kept_off
