@@ -163,9 +163,7 @@ class Grown:
     importances: Floats  # (tree, feature)
 
 
-def grow(
-    predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int
-) -> Grown:
+def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int) -> Grown:
     """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest."""
     allowed = predictors.without(target.column).astype(np.int32)
     n_rows = len(target.rows)
@@ -205,7 +203,9 @@ def grow(
     return Grown(trees, word_ends, leaf_ends, fitness, importances)
 
 
-def prune(target: Target, parts: Sequence[Grown], predictors: Predictors, params: GrowthParams, n_columns: int) -> Forest:
+def prune(
+    target: Target, parts: Sequence[Grown], predictors: Predictors, params: GrowthParams, n_columns: int
+) -> Forest:
     """The forest of the best trees of all parts, which come in the order of their trees."""
     fitness = np.concatenate([part.fitness for part in parts])
     kept = keep_best(fitness, params.share_kept)

@@ -32,7 +32,9 @@ def run_tasks(
         try:
             pending, n_done = set(futures), 0
             while pending:
-                finished, pending = wait(pending, timeout=0.5, return_when=FIRST_EXCEPTION if n_done else "FIRST_COMPLETED")
+                finished, pending = wait(
+                    pending, timeout=0.5, return_when=FIRST_EXCEPTION if n_done else "FIRST_COMPLETED"
+                )
                 n_done += len(finished)
                 for future in finished:
                     future.result()

@@ -80,9 +80,7 @@ def train(
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
-    targets = [
-        _target(j, encoded[j], len(column.categories)) for j, column in enumerate(schema.columns)
-    ]
+    targets = [_target(j, encoded[j], len(column.categories)) for j, column in enumerate(schema.columns)]
     forests = _grow_all(predictors, targets, params, n_jobs, progress)
     ranges = np.array(
         [1.0 if target.n_classes else numeric_range(target.values, distance, alpha) for target in targets]
