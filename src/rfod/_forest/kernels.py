@@ -348,7 +348,7 @@ def grow_trees(
     spare_total = np.empty(capacity, dtype=np.float64)
     spare_class = np.empty(row_class.shape[0], dtype=np.int32)
 
-    candidates = predictors.copy()
+    candidates = np.empty(n_predictors, dtype=np.int32)
     slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
         slot_of[predictors[p]] = p
@@ -392,6 +392,8 @@ def grow_trees(
             entry_class = _longer(entry_class, n_entries, entry_bound)
             entry_share = _longer(entry_share, n_entries, entry_bound)
         tree_words = words[n_words_before:]
+        for p in range(n_predictors):  # their order must not come from the trees grown before in the same task
+            candidates[p] = predictors[p]
 
         open_stream(state, seed, column, first_tree + tree)
         n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
