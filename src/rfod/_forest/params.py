@@ -1,6 +1,7 @@
 """How forests are grown."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 ROWS_PER_TREE = 4096
 FEWEST_JUDGED = 1024
@@ -27,8 +28,8 @@ class GrowthParams:
             n_tried = int(n_predictors**0.5)
         elif wanted == "log2":
             n_tried = n_predictors.bit_length() - 1
-        elif isinstance(wanted, int):
-            n_tried = wanted
+        elif isinstance(wanted, Integral):
+            n_tried = int(wanted)
         else:
             n_tried = int(float(wanted) * n_predictors)
         return min(max(1, n_tried), n_predictors)
@@ -40,8 +41,8 @@ class GrowthParams:
             n_draws = n_rows
         elif wanted == "auto":
             n_draws = min(n_rows, ROWS_PER_TREE)
-        elif isinstance(wanted, int):
-            n_draws = min(n_rows, wanted)
+        elif isinstance(wanted, Integral):
+            n_draws = min(n_rows, int(wanted))
         else:
             n_draws = round(float(wanted) * n_rows)
         return max(1, n_draws)
@@ -53,4 +54,4 @@ class GrowthParams:
     @property
     def deepest(self) -> int:
         """Depth limit as a number."""
-        return self.max_depth if self.max_depth is not None else 2**31
+        return int(self.max_depth) if self.max_depth is not None else 2**31
