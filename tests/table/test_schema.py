@@ -192,7 +192,7 @@ def test_one_warning_names_all_columns_and_the_way_out():
     for part in (
         "identifiers ('code')",
         "free text ('note')",
-        "no values ('gone')",
+        "no finite values ('gone')",
         "column_types={'code': 'categorical'}",
     ):
         assert part in text

@@ -99,13 +99,13 @@ def _refuse_what_is_no_table(data: Any) -> None:
         raise SchemaError(f"A table is needed, but None came.\n{_ACCEPTED}")
     if isinstance(data, str | bytes | os.PathLike):
         raise SchemaError(f"A table is needed, but a path or text came: {data!r}.\nHint: read it into a frame first.")
-    if isinstance(data, Mapping):
-        raise SchemaError("A dict is not a table.\nHint: pass pandas.DataFrame(data) or pyarrow.table(data).")
     if hasattr(data, "tocsr") or type(data).__module__.startswith("scipy.sparse"):
         raise SchemaError(
             "A sparse matrix came, but sparse data is not supported.\n"
             "Hint: pass data.toarray(), or a frame of its columns."
         )
+    if isinstance(data, Mapping):
+        raise SchemaError("A dict is not a table.\nHint: pass pandas.DataFrame(data) or pyarrow.table(data).")
     if isinstance(data, pa.Array | pa.ChunkedArray) or nw.dependencies.is_into_series(data):
         raise SchemaError(
             f"A table is needed, but a single column came ({_type_name(data)}).\n"

@@ -176,6 +176,8 @@ def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) 
             f"None of the {n_values} values of column {name!r} reads as {kind}, for example {examples}.\n"
             f"Hint: choose another kind in column_types, or 'ignore'."
         )
+    if not (draft.is_categorical or np.isfinite(present).any()):  # nothing that a forest could learn or predict
+        return _Learned("empty")
     column = replace(draft, categories=categories, n_missing=len(values) - n_present, n_distinct=n_distinct)
     return _Learned(column, n_unread=n_values - n_present)
 
@@ -214,7 +216,7 @@ def _warning_message(
     overrides: Mapping[str, str],
 ) -> str:
     """All columns concerned, in one text; empty when there are none."""
-    words = {"identifier": "look like identifiers", "text": "look like free text", "empty": "have no values"}
+    words = {"identifier": "look like identifiers", "text": "look like free text", "empty": "have no finite values"}
     lines = []
     if left_out:
         parts = [f"{len(names)} {words[reason]} ({listed(names)})" for reason, names in _by_reason(left_out).items()]
