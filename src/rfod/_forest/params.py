@@ -1,7 +1,8 @@
 """How forests are grown."""
 
 from dataclasses import dataclass
-from numbers import Integral
+
+import numpy as np
 
 ROWS_PER_TREE = 4096
 FEWEST_JUDGED = 1024
@@ -28,7 +29,7 @@ class GrowthParams:
             n_tried = int(n_predictors**0.5)
         elif wanted == "log2":
             n_tried = n_predictors.bit_length() - 1
-        elif isinstance(wanted, Integral):
+        elif isinstance(wanted, int | np.integer):
             n_tried = int(wanted)
         else:
             n_tried = int(float(wanted) * n_predictors)
@@ -41,7 +42,7 @@ class GrowthParams:
             n_draws = n_rows
         elif wanted == "auto":
             n_draws = min(n_rows, ROWS_PER_TREE)
-        elif isinstance(wanted, Integral):
+        elif isinstance(wanted, int | np.integer):
             n_draws = min(n_rows, int(wanted))
         else:
             n_draws = round(float(wanted) * n_rows)
