@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from rfod.detection import Detection
-from rfod.detector import RFOD, load
+from rfod.detector import RFOD, load, scan
 from rfod.exceptions import (
     ColumnMismatchError,
     ColumnWarning,
@@ -26,4 +26,5 @@ __all__ = [
     "SchemaError",
     "__version__",
     "load",
+    "scan",
 ]

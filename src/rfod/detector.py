@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -18,7 +18,7 @@ from rfod._forest.params import GrowthParams
 from rfod._run.judging import judge_table
 from rfod._run.progress import terminal_progress
 from rfod._run.training import Trained, train
-from rfod._table.frames import open_table
+from rfod._table.frames import Table, open_table
 from rfod.detection import Detection
 from rfod.exceptions import ModelFormatError, ParameterError
 from rfod.model import Model
@@ -77,6 +77,9 @@ class RFOD(OutlierMixin, BaseEstimator):
         Row score: mean weighted by confidence, or plain mean.
     distance : "agd", "gower" or "gower-iqr", default "agd"
         Cell score: the paper's Adjusted Gower's Distance, Gower's distance, or that with the interquartile range.
+    trim : float in [0, 0.5), default 0
+        Share of the training rows that is left out of a second fit: those that score highest in the first, each judged
+        by trees that have not seen it. For training tables that hold outliers themselves.
     contamination : "auto" or float in (0, 0.5], default "auto"
         Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01.
     column_types : mapping of column name to kind, optional
@@ -117,6 +120,7 @@ class RFOD(OutlierMixin, BaseEstimator):
         uncertainty: str = "scaled",
         aggregation: str = "uncertainty",
         distance: str = "agd",
+        trim: float = 0.0,
         contamination: float | str = "auto",
         column_types: Mapping[str, str] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -134,30 +138,56 @@ class RFOD(OutlierMixin, BaseEstimator):
         self.uncertainty = uncertainty
         self.aggregation = aggregation
         self.distance = distance
+        self.trim = trim
         self.contamination = contamination
         self.column_types = column_types
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # ------------------------------------------------------------------------------------------------- fit and detect
+    # -------------------------------------------------------------------------------------------------- fit and detect
 
     def fit(self, X: Any, y: Any = None) -> RFOD:
         """Learn from a table: a pandas, polars or pyarrow frame, or a 2-d array. `y` is ignored."""
         self._fit(X)
         return self
 
-    def detect(self, X: Any) -> Detection:
-        """Judge every row and cell of a table; columns are matched by name, in any order."""
+    def detect(self, X: Any, *, key: str | None = None) -> Detection:
+        """Judge every row and cell of a table; columns are matched by name, in any order.
+
+        `key` names a column whose values come back with every finding, in place of row numbers.
+        """
         check_is_fitted(self, "model_")
+        return self._detect(open_table(X), key, first_row=0)
+
+    def detect_batches(self, batches: Iterable[Any], *, key: str | None = None) -> Iterator[Detection]:
+        """Judge one table after another, as if they were one: row numbers run on. Only one batch is held at a time."""
+        check_is_fitted(self, "model_")
+        first_row = 0
+        for batch in batches:
+            table = open_table(batch)
+            yield self._detect(table, key, first_row)
+            first_row += table.n_rows
+
+    def fit_detect(self, X: Any, *, key: str | None = None) -> Detection:
+        """Fit to a table and judge its own rows, each only by trees that have not seen it."""
         table = open_table(X)
+        trained = self._fit(table, key)
+        with terminal_progress(bool(self.verbose)) as progress:
+            judged = trained.judge_rows(None, self.n_jobs, progress)
+        return Detection(trained.model, table, judged, key=key, own_rows=True)
+
+    def _detect(self, table: Table, key: str | None, first_row: int) -> Detection:
         with terminal_progress(bool(self.verbose)) as progress:
             judged = judge_table(self.model_, table, self.n_jobs, progress)
-        return Detection(self.model_, table, judged)
+        return Detection(self.model_, table, judged, key=key, first_row=first_row)
 
-    def _fit(self, X: Any) -> Trained:
+    def _fit(self, X: Any, key: str | None = None) -> Trained:
         check_params(self.get_params(deep=False))
         table = open_table(X)
+        column_types = dict(self.column_types or {})
+        if key is not None:
+            column_types.setdefault(key, "identifier")
         growth = GrowthParams(
             n_trees=int(self.n_estimators),
             share_kept=float(self.beta),
@@ -170,11 +200,12 @@ class RFOD(OutlierMixin, BaseEstimator):
         with terminal_progress(bool(self.verbose)) as progress:
             trained = train(
                 table,
-                column_types=self.column_types,
+                column_types=column_types,
                 params=growth,
                 max_bins=int(self.max_bins),
                 distance=self.distance,  # type: ignore[arg-type]  # checked above
                 alpha=float(self.alpha),
+                trim=float(self.trim),
                 settings=self._settings(),
                 n_jobs=self.n_jobs,
                 progress=progress,
@@ -221,7 +252,7 @@ class RFOD(OutlierMixin, BaseEstimator):
             for name, forest, fitness in zip(names, self.model_.forests, self.model_.fitness, strict=True)
         }
 
-    # --------------------------------------------------------------------------------------------- scikit-learn's words
+    # -------------------------------------------------------------------------------------------- scikit-learn's words
 
     def score_samples(self, X: Any) -> Floats:
         """Row scores with scikit-learn's sign: lower is more anomalous."""
@@ -237,9 +268,7 @@ class RFOD(OutlierMixin, BaseEstimator):
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Fit to a table and judge its own rows, each only by trees that have not seen it. -1 for outliers."""
-        trained = self._fit(X)
-        scores = -trained.model.row_scores(trained.judge_rows(None, self.n_jobs))
-        return np.where(scores - self.offset_ < 0, -1, 1)
+        return np.where(-self.fit_detect(X).row_scores - self.offset_ < 0, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -248,7 +277,7 @@ class RFOD(OutlierMixin, BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    # ------------------------------------------------------------------------------------------------------- model files
+    # ----------------------------------------------------------------------------------------------------- model files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file (by custom `.rfod`) that `rfod.load` reads on any machine."""
@@ -268,7 +297,16 @@ def load(path: str | os.PathLike[str]) -> RFOD:
     return detector
 
 
-# --------------------------------------------------------------------------------------------------------- parameters
+def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
+    """Fit and judge one table: which of its own rows and cells do not fit the rest?
+
+    Every row is judged only by trees that have not seen it, so it cannot vouch for itself. `key` names a column that
+    identifies rows; it is left out of the model. `params` are those of `RFOD`.
+    """
+    return RFOD(**params).fit_detect(table, key=key)
+
+
+# ---------------------------------------------------------------------------------------------------------- parameters
 
 
 def _plain(value: Any) -> Any:
@@ -280,13 +318,17 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-def _whole(value: Any, low: int, high: float = float("inf")) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and low <= value <= high
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole(value: Any, low: float, high: float = float("inf")) -> bool:
+    return _number(value) and isinstance(value, Integral) and low <= value <= high  # type: ignore[operator]
 
 
 def _between(value: Any, low: float, high: float) -> bool:
-    """low < value <= high, for numbers that are not whole-number types, or are exactly `high`."""
-    return isinstance(value, Real) and not isinstance(value, bool) and low < value <= high
+    """low < value <= high."""
+    return _number(value) and bool(low < value <= high)
 
 
 def _is_kinds(value: Any) -> bool:
@@ -311,6 +353,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "uncertainty": (lambda v: v in ("scaled", "raw"), "'scaled' or 'raw'"),
     "aggregation": (lambda v: v in ("uncertainty", "mean"), "'uncertainty' or 'mean'"),
     "distance": (lambda v: v in ("agd", "gower", "gower-iqr"), "'agd', 'gower' or 'gower-iqr'"),
+    "trim": (lambda v: _number(v) and 0 <= v < 0.5, "a share of at least 0 and below 0.5"),
     "contamination": (lambda v: v == "auto" or _between(v, 0, 0.5), "'auto', or a share above 0 and at most 0.5"),
     "column_types": (lambda v: v is None or _is_kinds(v), "a mapping from column names to kinds, or None"),
     "random_state": (

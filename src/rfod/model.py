@@ -43,6 +43,8 @@ class Model:
     """Per column, R² or AUC of the kept trees on training rows, each row judged by trees that had not seen it."""
     calibration: Floats
     """Row scores of (a sample of) the training rows, judged the same way, ascending."""
+    cell_calibration: tuple[Floats, ...]
+    """Per column, cell scores of (a sample of) the training rows, judged the same way, ascending."""
     seed: int
     params: Mapping[str, Any]
     """Parameters of the detector as given."""

@@ -12,9 +12,9 @@ import json
 import os
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Mapping
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ _DTYPES = {
     "ranges": np.float64,
     "fitness": np.float64,
     "calibration": np.float64,
+    "n_cells": np.int64,  # per column, how many of cell_calibration
+    "cell_calibration": np.float64,
     "importances": np.float64,  # (column, column)
     "n_draws": np.int64,  # per forest
     "n_grown": np.int64,
@@ -51,6 +53,11 @@ _DTYPES = {
     "leaf_entries": np.int64,  # per leaf of a categorical target
     "entry_class": np.uint16,
     "entry_share": np.float32,
+}
+_SCORING = {  # parameters that scoring reads
+    "uncertainty": ("scaled", "raw"),
+    "aggregation": ("uncertainty", "mean"),
+    "distance": ("agd", "gower", "gower-iqr"),
 }
 _LARGEST_RATIO, _ALWAYS_ALLOWED = 200, 2**26  # how far members may unpack: a small file cannot fill the memory
 
@@ -80,39 +87,50 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             _write_member(archive, "model.json", json.dumps(header, ensure_ascii=False, allow_nan=False).encode())
             for name, data in packed.items():
                 _write_member(archive, f"arrays/{name}.npy", data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink()
         raise
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _read_members(archive, os.path.getsize(path))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeError) as error:
-        raise ModelFormatError(f"{os.fspath(path)} is not a whole rfod model file: {error}.") from error
-    header = _read_header(members["model.json"], path)
-    arrays = {name: _read_array(members[f"arrays/{name}.npy"], name, header["checksums"]) for name in _DTYPES}
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                header, members = _read_members(archive, os.fstat(file.fileno()).st_size, path)
+        except ModelFormatError:
+            raise
+        except Exception as error:  # on damaged directories zipfile raises KeyError, OSError, struct.error and more
+            raise ModelFormatError(f"{os.fspath(path)} is not a whole rfod model file: {error}.") from error
+    arrays = {name: _read_array(members[name], name, header["checksums"]) for name in _DTYPES}
     schema = Schema.from_json(header["schema"])
     features = features_from_json(header["features"], arrays["edges"], schema)
     n_columns = len(schema.columns)
-    for name in ("ranges", "fitness", "n_draws", "n_grown", "n_kept"):
+    for name in ("ranges", "fitness", "n_draws", "n_grown", "n_kept", "n_cells"):
         _require(arrays[name].shape == (n_columns,), f"{name} is not one per column")
     _require(arrays["importances"].shape == (n_columns, n_columns), "importances are not columns by columns")
     _require(_finite(arrays["importances"]) and bool((arrays["importances"] >= 0).all()), "an importance is no number")
     _require(_finite(arrays["ranges"]) and bool((arrays["ranges"] >= 0).all()), "a range is no number")
-    calibration = arrays["calibration"]
-    _require(calibration.ndim == 1 and _finite(calibration), "the calibration scores are no numbers")
-    _require(bool((np.diff(calibration) >= 0).all()), "the calibration scores do not ascend")
+    calibration = _ascending(arrays["calibration"])
+    _require(len(calibration) > 0, "there are no calibration scores")
+    cell_ends = _ends(arrays["n_cells"], len(arrays["cell_calibration"]), 0, "calibration scores")
+    cell_calibration = tuple(_ascending(arrays["cell_calibration"][low:high]) for low, high in pairwise(cell_ends))
     n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
     is_set = np.array([feature.is_set for feature in features], dtype=np.bool_)
     feature_columns = np.array([feature.column for feature in features], dtype=np.int64)
     forests = _to_forests(arrays, schema, n_codes, is_set, feature_columns)
     return Model(
-        schema, features, forests, arrays["ranges"], arrays["fitness"], calibration, header["seed"], header["params"]
+        schema,
+        features,
+        forests,
+        arrays["ranges"],
+        arrays["fitness"],
+        calibration,
+        cell_calibration,
+        header["seed"],
+        header["params"],
     )
 
 
@@ -149,6 +167,8 @@ def _to_arrays(model: Model) -> Arrays:
         "ranges": model.ranges,
         "fitness": model.fitness,
         "calibration": model.calibration,
+        "n_cells": np.array([len(scores) for scores in model.cell_calibration], dtype=np.int64),
+        "cell_calibration": joined(list(model.cell_calibration), "cell_calibration"),
         "importances": np.array([forest.importances for forest in forests]),
         "n_draws": np.array([forest.n_draws for forest in forests], dtype=np.int64),
         "n_grown": np.array([len(forest.fitness) for forest in forests], dtype=np.int64),
@@ -177,21 +197,33 @@ def _finite(array: NDArray[Any]) -> bool:
     return bool(np.isfinite(array).all())
 
 
-def _read_members(archive: zipfile.ZipFile, file_size: int) -> dict[str, bytes]:
-    wanted = ["model.json", *(f"arrays/{name}.npy" for name in _DTYPES)]
+def _ascending(scores: NDArray[Any]) -> NDArray[Any]:
+    """The scores themselves, when they are finite and ascend."""
+    _require(_finite(scores), "the calibration scores are no numbers")
+    _require(bool((np.diff(scores) >= 0).all()), "the calibration scores do not ascend")
+    return scores
+
+
+def _read_members(
+    archive: zipfile.ZipFile, file_size: int, path: str | os.PathLike[str]
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header, and the bytes of every array by name."""
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     if "model.json" not in sizes:
         raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
     _require(sum(sizes.values()) <= file_size * _LARGEST_RATIO + _ALWAYS_ALLOWED, "it unpacks to an absurd size")
-    if "arrays/edges.npy" in sizes:  # otherwise the header says which newer format this is
-        absent = [name for name in wanted if name not in sizes]
-        _require(not absent, f"{', '.join(absent[:5])} is absent")
-    members = {}
-    for name in wanted:
-        with archive.open(name) as member:
-            members[name] = member.read(sizes[name] + 1)
-        _require(len(members[name]) == sizes[name], f"{name} has not the size it says")
-    return members
+
+    def read(member: str) -> bytes:
+        with archive.open(member) as opened:
+            data = opened.read(sizes[member] + 1)
+        _require(len(data) == sizes[member], f"{member} has not the size it says")
+        return data
+
+    header = _read_header(read("model.json"), path)  # first: a newer format may have other arrays
+    places = {name: f"arrays/{name}.npy" for name in _DTYPES}
+    absent = [place for place in places.values() if place not in sizes]
+    _require(not absent, f"{', '.join(absent[:5])} is absent")
+    return header, {name: read(place) for name, place in places.items()}
 
 
 def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -206,10 +238,12 @@ def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{os.fspath(path)} has model format {found}, written by rfod {str(header.get('rfod_version'))[:20]}; "
             f"this version reads up to format {FORMAT_VERSION}.\nHint: upgrade rfod."
         )
-    _require(found == FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
+    _require(type(found) is int and found == FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
     for name, kind in {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict}.items():
         _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
     _require(0 <= header["seed"] < 2**63, "the seed is out of range")
+    for name, choices in _SCORING.items():
+        _require(header["params"].get(name) in choices, f"the parameter {name} is not one of {', '.join(choices)}")
     return dict(header)
 
 
@@ -217,7 +251,7 @@ def _read_array(data: bytes, name: str, checksums: Mapping[str, Any]) -> NDArray
     _require(checksums.get(name) == hashlib.sha256(data).hexdigest(), f"the checksum of {name} is wrong")
     try:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, KeyError) as error:
+    except Exception as error:  # numpy hands the header to Python's parser, which may raise anything
         raise ModelFormatError(f"The model file is damaged: {name} is not a .npy array.") from error
     expected = np.dtype(_DTYPES[name])
     _require(array.dtype == expected.newbyteorder("<"), f"{name} is of type {str(array.dtype)[:20]}")

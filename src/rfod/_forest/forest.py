@@ -106,7 +106,7 @@ class Forest:
     def predict_classes(
         self, block: NDArray[np.uint8], observed: NDArray[np.int32], in_bag: NDArray[np.uint8] = NO_BAG
     ) -> tuple[NDArray[np.int32], Floats]:
-        """Likeliest class, and (3, rows): its probability, the spread of that over trees, that of the observed class."""
+        """Likeliest class, and (3, rows): its probability, the spread of that over trees, that of the observed."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((3, len(block)))
         trees = self.trees

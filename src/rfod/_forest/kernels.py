@@ -47,7 +47,7 @@ for _bit in range(64):
     _BIT_TABLE[((_DE_BRUIJN << _bit) >> 58) & 63] = _bit
 
 
-# ---------------------------------------------------------------------------------------------------- random streams
+# ------------------------------------------------------------------------------------------------------ random streams
 
 
 @kernel
@@ -74,7 +74,7 @@ def draw_below(state, n):
 
 @kernel
 def draw_bag(state, n_rows, n_draws, times, drawn):
-    """Draw with replacement; `times` (zeros) counts each position, `drawn` lists the distinct ones. Returns how many."""
+    """Draw with replacement; `times` (zeros) counts positions, `drawn` lists the distinct ones; returns how many."""
     n_distinct = 0
     for _ in range(n_draws):
         position = draw_below(state, n_rows)
@@ -95,7 +95,7 @@ def mark_bags(seed, column, trees, rows, n_draws, in_bag):
             in_bag[i, rows[draw_below(state, rows.shape[0])]] = 1
 
 
-# ------------------------------------------------------------------------------------------------------- one split
+# ----------------------------------------------------------------------------------------------------------- one split
 
 
 @kernel
@@ -220,7 +220,7 @@ def _scan_classes(
     min_leaf,
 ):
     """The same by Gini impurity. Moves rows of one code after the other from right to left; cost does not grow with
-    the number of classes. `grouped` lists the node's rows by code; `node_square` is the sum of squared class weights."""
+    the number of classes. `grouped` lists the node's rows by code; node_square: sum of squared class weights."""
     best_gain, best_cut = 0.0, 0
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
     left_packed, left_square, right_square = 0, 0, node_square
@@ -292,7 +292,7 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
     return (words[child + (code >> 6)] >> (code & 63)) & 1
 
 
-# --------------------------------------------------------------------------------------------------------- one tree
+# ------------------------------------------------------------------------------------------------------------ one tree
 
 
 @kernel
@@ -687,7 +687,7 @@ def _write_entries(counts, n_classes, row_class, start, end, weight, entry_class
     return n_entries
 
 
-# ----------------------------------------------------------------------------------------------- out-of-bag fitness
+# -------------------------------------------------------------------------------------------------- out-of-bag fitness
 
 
 @kernel
@@ -824,7 +824,7 @@ def _find_class(entry_class, low, high, klass):
     return low if low < end and entry_class[low] == klass else -1
 
 
-# -------------------------------------------------------------------------------------------------------- prediction
+# ---------------------------------------------------------------------------------------------------------- prediction
 
 
 @kernel

@@ -18,6 +18,7 @@ from rfod._forest.params import GrowthParams
 from rfod._run.executors import Progress, run_tasks, silent
 from rfod._run.judging import LAST_CLASS, as_block, as_classes, judge
 from rfod._score.cells import Distance, numeric_range
+from rfod._score.threshold import highest
 from rfod._table.binning import bin_table, fit_features
 from rfod._table.encode import encode_column
 from rfod._table.frames import Table
@@ -26,6 +27,7 @@ from rfod.model import Judged, Model
 
 Floats = NDArray[np.float64]
 CALIBRATION_ROWS = 16_384
+CALIBRATION_CELLS = 2_048  # per column, about
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 
 
@@ -65,34 +67,62 @@ def train(
     max_bins: int,
     distance: Distance,
     alpha: float,
+    trim: float,
     settings: Mapping[str, Any],
     n_jobs: int | None,
     progress: Progress = silent,
 ) -> Trained:
-    """Fit a model to a table; `settings` is what the model remembers as its parameters."""
+    """Fit a model to a table; `settings` is what the model remembers as its parameters.
+
+    With `trim` the model is fitted twice: the second time without that share of the rows, the worst of the first fit.
+    """
     schema = infer_schema(table, column_types)
     encoded = [_writable(encode_column(table, column)) for column in schema.columns]
     features = fit_features(schema, encoded.__getitem__, max_bins, params.seed)
-    codes = bin_table(schema, features, encoded.__getitem__, table.n_rows)
     predictors = Predictors(
-        codes,
+        codes=bin_table(schema, features, encoded.__getitem__, table.n_rows),
         is_set=np.array([feature.is_set for feature in features], dtype=np.bool_),
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
-    targets = [_target(j, encoded[j], len(column.categories)) for j, column in enumerate(schema.columns)]
-    forests = _grow_all(predictors, targets, params, n_jobs, progress)
-    ranges = np.array(
-        [1.0 if target.n_classes else numeric_range(target.values, distance, alpha) for target in targets]
+    sample = _calibration_rows(table.n_rows, params.seed)
+
+    def train_on(usable: NDArray[np.bool_]) -> Trained:
+        targets = [_target(j, encoded[j], len(column.categories), usable) for j, column in enumerate(schema.columns)]
+        forests = _grow_all(predictors, targets, params, n_jobs, progress)
+        ranges = [
+            1.0 if target.n_classes else numeric_range(target.values[target.rows], distance, alpha)
+            for target in targets
+        ]
+        unknown = np.full(len(targets), np.nan)
+        model = Model(schema, features, forests, np.array(ranges), unknown, np.zeros(0), (), params.seed, settings)
+        return Trained(model, encoded, predictors.codes, targets)
+
+    trained = train_on(np.ones(table.n_rows, dtype=np.bool_))
+    n_trimmed = int(trim * table.n_rows)
+    if n_trimmed:
+        scores = trained.model.row_scores(trained.judge_rows(None, n_jobs, progress))
+        trained = train_on(~highest(scores, n_trimmed))
+    return _calibrate(trained, sample, n_jobs, progress)
+
+
+def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress) -> Trained:
+    """Judge training rows out of bag: how good the forests are, and what scores rows and cells of training have."""
+    model = trained.model
+    judged = trained.judge_rows(sample, n_jobs, progress)
+    fitness = run_tasks(
+        [partial(_fitness, trained, judged, sample, j) for j in range(len(model.columns))], n_jobs, "checking", progress
     )
-    unknown = np.full(len(targets), np.nan)
-    model = Model(schema, features, forests, ranges, unknown, np.zeros(0), params.seed, settings)
-    trained = Trained(model, encoded, codes, targets)
-    rows = _calibration_rows(table.n_rows, params.seed)
-    judged = trained.judge_rows(rows, n_jobs, progress)
-    fitness = run_tasks([partial(_fitness, trained, judged, rows, j) for j in range(len(targets))], n_jobs, "checking")
-    model = replace(model, fitness=np.array(fitness), calibration=np.sort(model.row_scores(judged)))
-    return replace(trained, model=model)
+    cells = judged.cell_scores[:: max(1, len(judged.cell_scores) // CALIBRATION_CELLS)]
+    return replace(
+        trained,
+        model=replace(
+            model,
+            fitness=np.array(fitness),
+            calibration=np.sort(model.row_scores(judged)),
+            cell_calibration=tuple(np.sort(column[~np.isnan(column)]) for column in cells.T),
+        ),
+    )
 
 
 def _writable(values: NDArray[Any]) -> NDArray[Any]:
@@ -100,12 +130,12 @@ def _writable(values: NDArray[Any]) -> NDArray[Any]:
     return np.require(values, requirements=["C", "W"])
 
 
-def _target(j: int, encoded: NDArray[Any], n_categories: int) -> Target:
+def _target(j: int, encoded: NDArray[Any], n_categories: int, usable: NDArray[np.bool_]) -> Target:
     if n_categories:
         classes = as_classes(encoded)
-        rows = np.flatnonzero(classes >= 0)
+        rows = np.flatnonzero((classes >= 0) & usable)
         return Target(j, rows, np.zeros(0), classes, min(n_categories, LAST_CLASS + 1))
-    return Target(j, np.flatnonzero(np.isfinite(encoded)), encoded, np.zeros(0, dtype=np.int32), 0)
+    return Target(j, np.flatnonzero(np.isfinite(encoded) & usable), encoded, np.zeros(0, dtype=np.int32), 0)
 
 
 def _grow_all(
