@@ -59,6 +59,7 @@ _SCORING = {  # parameters that scoring reads
     "aggregation": ("uncertainty", "mean"),
     "distance": ("agd", "gower", "gower-iqr"),
 }
+_LARGEST_LEAF = 1e151  # values beyond 1e150 count as infinite and reach no leaf
 _LARGEST_RATIO, _ALWAYS_ALLOWED = 200, 2**26  # how far members may unpack: a small file cannot fill the memory
 
 
@@ -96,7 +97,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 header, members = _read_members(archive, os.fstat(file.fileno()).st_size, path)
@@ -285,8 +286,9 @@ def _to_forests(
     entry_ends = _ends(arrays["leaf_entries"], len(arrays["entry_class"]), 1, "class shares")
     _require(len(arrays["leaf_variance"]) == n_value_leaves, "leaves and their variances do not agree")
     _require(len(arrays["entry_share"]) == len(arrays["entry_class"]), "classes and their shares do not agree")
-    _require(_finite(arrays["leaf_value"]) and _finite(arrays["leaf_variance"]), "a leaf is no number")
-    _require(bool((arrays["leaf_variance"] >= 0).all()), "a variance is negative")
+    _require(bool((np.abs(arrays["leaf_value"]) <= _LARGEST_LEAF).all()), "a leaf is no number, or an absurd one")
+    variance = arrays["leaf_variance"]
+    _require(bool(((variance >= 0) & (variance <= _LARGEST_LEAF**2)).all()), "a variance is negative or absurd")
     shares = arrays["entry_share"]
     _require(bool(((shares > 0) & (shares <= 1)).all()), "a share is not between 0 and 1")
     _require(bool(((arrays["n_draws"] >= 1) & (arrays["n_draws"] < 2**62)).all()), "a number of draws is out of range")
