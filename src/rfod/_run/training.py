@@ -133,9 +133,15 @@ def _writable(values: NDArray[Any]) -> NDArray[Any]:
 def _target(j: int, encoded: NDArray[Any], n_categories: int, usable: NDArray[np.bool_]) -> Target:
     if n_categories:
         classes = as_classes(encoded)
-        rows = np.flatnonzero((classes >= 0) & usable)
+        rows = _usable_rows(classes >= 0, usable)
         return Target(j, rows, np.zeros(0), classes, min(n_categories, LAST_CLASS + 1))
-    return Target(j, np.flatnonzero(np.isfinite(encoded) & usable), encoded, np.zeros(0, dtype=np.int32), 0)
+    return Target(j, _usable_rows(np.isfinite(encoded), usable), encoded, np.zeros(0, dtype=np.int32), 0)
+
+
+def _usable_rows(present: NDArray[np.bool_], usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows to learn a column from; a column that has values in trimmed rows only keeps them, for it has no others."""
+    rows = np.flatnonzero(present & usable)
+    return rows if len(rows) else np.flatnonzero(present)
 
 
 def _grow_all(
