@@ -14,7 +14,6 @@ from rfod._score.calibrate import conformal_p_values, own_p_values
 from rfod._score.threshold import benjamini_hochberg, highest
 from rfod._table.encode import cell_text, decode_column, value_text
 from rfod._table.frames import Table
-from rfod._table.schema import match_columns
 from rfod.exceptions import ParameterError, SchemaError
 from rfod.model import Judged, Model
 
@@ -31,15 +30,17 @@ class Detection:
         table: Table,
         judged: Judged,
         *,
+        given: Table | None = None,
         key: str | None = None,
         first_row: int = 0,
         own_rows: bool = False,
     ) -> None:
-        if key is not None and key not in table.names:
-            raise SchemaError(f"The table has no column {key!r} to use as key.\nHint: it has {', '.join(table.names)}.")
+        given = table if given is None else given
+        if key is not None and key not in given.names:
+            raise SchemaError(f"The table has no column {key!r} to use as key.\nHint: it has {', '.join(given.names)}.")
         self._model = model
-        self._given = table
-        self._table = match_columns(model.schema, table)
+        self._table = table  # under the names of the model
+        self._given = given  # under those of the caller
         self._judged = judged
         self._own_rows = own_rows
         self._first_row = first_row
@@ -104,8 +105,8 @@ class Detection:
         """Which rows to call findings, by one of three rules.
 
         fdr: as many as possible while the expected share of false ones among them stays at most this
-        (Benjamini-Hochberg over `row_p_values`); top: the highest scores; contamination: rows that score higher than all
-        but this share of the training rows. Without any: fdr = 0.05.
+        (Benjamini-Hochberg over `row_p_values`); top: the highest scores; contamination: rows that score higher than
+        all but this share of the training rows. Without any: fdr = 0.05.
         """
         given = [
             name for name, value in (("fdr", fdr), ("top", top), ("contamination", contamination)) if value is not None

@@ -19,6 +19,7 @@ from rfod._run.judging import judge_table
 from rfod._run.progress import terminal_progress
 from rfod._run.training import Trained, train
 from rfod._table.frames import Table, open_table
+from rfod._table.schema import match_columns
 from rfod.detection import Detection
 from rfod.exceptions import ModelFormatError, ParameterError
 from rfod.model import Model
@@ -178,9 +179,10 @@ class RFOD(OutlierMixin, BaseEstimator):
         return Detection(trained.model, table, judged, key=key, own_rows=True)
 
     def _detect(self, table: Table, key: str | None, first_row: int) -> Detection:
+        matched = match_columns(self.model_.schema, table)
         with terminal_progress(bool(self.verbose)) as progress:
-            judged = judge_table(self.model_, table, self.n_jobs, progress)
-        return Detection(self.model_, table, judged, key=key, first_row=first_row)
+            judged = judge_table(self.model_, matched, self.n_jobs, progress)
+        return Detection(self.model_, matched, judged, given=table, key=key, first_row=first_row)
 
     def _fit(self, X: Any, key: str | None = None) -> Trained:
         check_params(self.get_params(deep=False))

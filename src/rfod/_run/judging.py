@@ -15,7 +15,6 @@ from rfod._score.cells import categorical_scores, numeric_scores
 from rfod._table.binning import bin_table
 from rfod._table.encode import encode_column
 from rfod._table.frames import Table
-from rfod._table.schema import match_columns
 from rfod.model import Judged, Model
 
 TASK_ROWS = 16_384
@@ -33,8 +32,7 @@ def as_block(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def judge_table(model: Model, table: Table, n_jobs: int | None, progress: Progress = silent) -> Judged:
-    """Judge the rows of any table that has the model's columns."""
-    table = match_columns(model.schema, table)
+    """Judge the rows of a table that has the columns of the model, under their names."""
     encoded = [encode_column(table, column) for column in model.columns]
     codes = bin_table(model.schema, model.features, encoded.__getitem__, table.n_rows)
     return judge(model, encoded, as_block(codes), n_jobs, progress)
