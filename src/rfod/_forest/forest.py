@@ -12,6 +12,7 @@ from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
 BLOCK = 2048  # rows that go down a tree together: the tree and the block both stay in cache
+BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache too
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 
 
@@ -110,8 +111,9 @@ class Forest:
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((3, len(block)))
         trees = self.trees
-        for start in range(0, len(block), BLOCK):
-            part = slice(start, start + BLOCK)
+        rows_together = max(16, min(BLOCK, BLOCK_SHARES // self.n_classes))
+        for start in range(0, len(block), rows_together):
+            part = slice(start, start + rows_together)
             kernels.predict_classes(
                 block[part],
                 trees.words,

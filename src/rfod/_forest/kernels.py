@@ -37,9 +37,10 @@ _U28, _U32, _U63, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63
 _LEAF = 1 << 28
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
+_FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
-_ROUNDING = 1e-14
-_TINY = 1e-12  # a split must lower a node's impurity by more than this share of it
+_ROUNDING = 1e-13  # relative differences below this are taken for rounding
+_TINY = 1e-12  # a split must lower the Gini impurity by more than this share of the node's weight
 
 _BIT_TABLE = np.zeros(64, dtype=np.int64)
 _DE_BRUIJN = 0x03F79D71B4CB0A89
@@ -111,6 +112,33 @@ def _list_codes(mask, present):
             n_present += 1
             bits ^= lowest
     return n_present
+
+
+@kernel
+def _fill_large(matrix, base, row_of, row_packed, row_total, start, end, packed, total):
+    """Histogram of a node with many rows per code. Even and odd rows go to halves of their own: rows of one code in a
+    row would otherwise wait for each other's sums."""
+    for i in range(start, end - 1, 2):
+        code = np.int64(matrix[base + row_of[i]])
+        other = np.int64(matrix[base + row_of[i + 1]]) + 256
+        packed[code] += row_packed[i]
+        packed[other] += row_packed[i + 1]
+        total[code] += row_total[i]
+        total[other] += row_total[i + 1]
+    if (end - start) & 1:
+        code = np.int64(matrix[base + row_of[end - 1]])
+        packed[code] += row_packed[end - 1]
+        total[code] += row_total[end - 1]
+
+
+@kernel
+def _merge_halves(n_codes, mask, packed, total):
+    """Add the second half of a histogram to the first, clear it, and note which codes occur."""
+    for code in range(n_codes):
+        packed[code] += packed[code + 256]
+        total[code] += total[code + 256]
+        packed[code + 256], total[code + 256] = 0, 0.0
+        mask[code >> 6] |= np.int64(packed[code] != 0) << (code & 63)
 
 
 @kernel
@@ -259,6 +287,33 @@ def _scan_classes(
 
 
 @kernel
+def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node_packed, node_square, min_leaf):
+    """The same from the weights of all (code, class) pairs, for large nodes and few classes."""
+    best_gain, best_cut = 0.0, 0
+    n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
+    left_packed, left_square, right_square = 0, 0, node_square
+    for i in range(n_codes - 1):
+        code = sequence[i]
+        left_packed += packed[code]
+        for klass in range(n_classes):
+            weight = joint[code * n_classes + klass]
+            before = left[klass]
+            left_square += weight * (2 * before + weight)
+            right_square += weight * (weight - 2 * (node_counts[klass] - before))
+            left[klass] = before + weight
+        n_left = left_packed >> 32
+        if n_left >= min_leaf and n_node - n_left >= min_leaf:
+            left_weight = np.float64(left_packed & _WEIGHT)
+            right_weight = node_weight - left_weight
+            gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
+            if gain > best_gain:
+                best_gain, best_cut = gain, i + 1
+    for klass in range(n_classes):
+        left[klass] = 0
+    return best_gain, best_cut
+
+
+@kernel
 def _write_set(sequence, n_codes, cut, packed, node_packed, right_set):
     """The bit set of the codes that go right; codes the node has never met follow the heavier side."""
     left_weight = 0
@@ -293,6 +348,36 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
 
 
 # ------------------------------------------------------------------------------------------------------------ one tree
+
+
+@kernel
+def _descend(codes, rows, row_stride, feature_stride, words, word_base, leaf_base, at, active, leaves):
+    """Leaf of the given rows in one tree; the code of row r and feature f is codes[r * row_stride + f * feature_stride].
+
+    All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
+    processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
+    """
+    n_active, base = np.uint64(rows.shape[0]), np.uint64(word_base)
+    for i in range(n_active):
+        at[i] = base
+        active[i] = i
+    while n_active > _U0:
+        n_left = _U0
+        for a in range(n_active):
+            i = np.uint64(active[a])
+            word = words[at[a]]
+            child = base + (word >> _U32)
+            n_set_words = (word >> _U25) & _U7
+            code = np.uint64(codes[np.uint64(rows[i]) * row_stride + (word & _U0xFFFF) * feature_stride])
+            if n_set_words == _U0:
+                right = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
+            else:
+                right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
+            leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
+            at[n_left] = child + n_set_words + right
+            active[n_left] = i
+            n_left += _U1 - ((word >> _U28) & _U1)
+        n_active = n_left
 
 
 @kernel
@@ -348,13 +433,15 @@ def grow_trees(
     spare_total = np.empty(capacity, dtype=np.float64)
     spare_class = np.empty(row_class.shape[0], dtype=np.int32)
 
+    flat_codes = codes.reshape(-1)
     candidates = np.empty(n_predictors, dtype=np.int32)
     slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
         slot_of[predictors[p]] = p
     mask = np.zeros(4, dtype=np.int64)
-    packed = np.zeros(256, dtype=np.int64)
-    total = np.zeros(256, dtype=np.float64)
+    packed = np.zeros(512, dtype=np.int64)  # histogram by code; the second half is used by _fill_large only
+    total = np.zeros(512, dtype=np.float64)
+    joint = np.zeros(256 * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.int64)
     share = np.zeros(256, dtype=np.float64)
     present = np.empty(256, dtype=np.int64)
     group_end = np.zeros(256, dtype=np.int64)
@@ -424,8 +511,11 @@ def grow_trees(
                 node_total += row_total[i]
             node_weight = node_packed & _WEIGHT
             node_mean = node_total / node_weight
-            node_square, impurity, majority = np.int64(0), 0.0, np.int64(0)
+            node_square, majority = np.int64(0), np.int64(0)
+            differs = start + 1  # first row that is not like the first one; most nodes have it early
             if has_classes:
+                while differs < end and row_class[differs] == row_class[start]:
+                    differs += 1
                 for i in range(start, end):
                     klass = row_class[i]
                     weight = row_packed[i] & _WEIGHT
@@ -433,16 +523,16 @@ def grow_trees(
                     node_counts[klass] += weight
                     if node_counts[klass] > node_counts[majority]:
                         majority = klass
-                impurity = node_weight - np.float64(node_square) / node_weight
+                least_gain = _TINY * node_weight
             else:
-                lowest, highest = np.inf, -np.inf
-                for i in range(start, end):
-                    weight = np.float64(row_packed[i] & _WEIGHT)
-                    value = row_total[i] / weight
-                    lowest, highest = min(lowest, value), max(highest, value)
-                    impurity += weight * (value - node_mean) * (value - node_mean)
-                if highest - lowest <= _ROUNDING * max(abs(lowest), abs(highest)):
-                    impurity = 0.0  # all values are equal
+                first_weight = np.float64(row_packed[start] & _WEIGHT)
+                while differs < end:
+                    mine = row_total[differs] * first_weight
+                    its = row_total[start] * np.float64(row_packed[differs] & _WEIGHT)
+                    if abs(mine - its) > _ROUNDING * abs(its):
+                        break
+                    differs += 1
+                least_gain = node_weight * (_ROUNDING * node_mean) ** 2
 
             if end > near_end and end - start <= _NEAR:
                 for p in range(n_predictors):
@@ -453,8 +543,8 @@ def grow_trees(
                 near_end = end
             matrix, stride = (near, _NEAR) if end <= near_end else (local, capacity)
 
-            best_gain, best_feature, best_threshold, best_shift = _TINY * impurity, -1, 0, 0
-            if end - start >= 2 * min_leaf and depth < max_depth and impurity > 0.0:
+            best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
+            if end - start >= 2 * min_leaf and depth < max_depth and differs < end:
                 n_looked = 0
                 while n_looked < n_predictors and (n_looked < n_tried or best_feature < 0):
                     pick = n_looked + draw_below(state, n_predictors - n_looked)
@@ -471,20 +561,25 @@ def grow_trees(
                     if varied == end:
                         continue
 
+                    use_joint = by_class and n_classes <= _FEW_CLASSES and end - start >= 4 * n_classes
                     if by_class:
-                        count_shares = is_set[feature]
                         for i in range(start, end):
                             code = np.int64(matrix[base + row_of[i]])
                             mask[code >> 6] |= 1 << (code & 63)
                             packed[code] += row_packed[i]
-                            if count_shares and row_class[i] == majority:
+                            if use_joint:
+                                joint[code * n_classes + row_class[i]] += row_packed[i] & _WEIGHT
+                            elif is_set[feature] and row_class[i] == majority:
                                 total[code] += row_packed[i] & _WEIGHT
-                    else:
+                    elif end - start < n_codes[feature]:
                         for i in range(start, end):
                             code = np.int64(matrix[base + row_of[i]])
                             mask[code >> 6] |= 1 << (code & 63)
                             packed[code] += row_packed[i]
                             total[code] += row_total[i]
+                    else:
+                        _fill_large(matrix, base, row_of, row_packed, row_total, start, end, packed, total)
+                        _merge_halves(n_codes[feature], mask, packed, total)
 
                     if not by_class and not is_set[feature]:
                         gain, low, high, side, left_weight = _scan_ordered(
@@ -496,9 +591,12 @@ def grow_trees(
                         continue
 
                     n_present = _list_codes(mask, present)
+                    if use_joint and is_set[feature]:
+                        for i in range(n_present):
+                            total[present[i]] = joint[present[i] * n_classes + majority]
                     if is_set[feature]:
                         _order_by_share(present, n_present, packed, total, share)
-                    if by_class:
+                    if by_class and not use_joint:
                         place = start
                         for i in range(n_present):
                             group_end[present[i]] = place
@@ -515,7 +613,20 @@ def grow_trees(
                             for i in range(1, n_present):
                                 present[i - 1] = present[i]
                             present[n_present - 1] = 0
-                        if by_class:
+                        if use_joint:
+                            gain, cut = _scan_joint(
+                                present,
+                                n_present - scan_pass,
+                                packed,
+                                joint,
+                                n_classes,
+                                left_counts,
+                                node_counts,
+                                node_packed,
+                                node_square,
+                                min_leaf,
+                            )
+                        elif by_class:
                             gain, cut = _scan_classes(
                                 present,
                                 n_present - scan_pass,
@@ -553,6 +664,9 @@ def grow_trees(
                     for i in range(n_present):
                         packed[present[i]] = 0
                         total[present[i]] = 0.0
+                        if use_joint:
+                            for klass in range(n_classes):
+                                joint[present[i] * n_classes + klass] = 0
 
             if best_feature < 0:
                 tree_words[word_at] = _LEAF | (n_leaves << 32)
@@ -565,7 +679,13 @@ def grow_trees(
                     entry_end[leaf] = n_entries
                 else:
                     leaf_value[leaf] = center + node_mean
-                    leaf_variance[leaf] = impurity / node_weight
+                    leaf_variance[leaf] = 0.0
+                    if differs < end:
+                        for i in range(start, end):
+                            weight = np.float64(row_packed[i] & _WEIGHT)
+                            away = row_total[i] / weight - node_mean
+                            leaf_variance[leaf] += weight * away * away
+                        leaf_variance[leaf] /= node_weight
                 continue
             if has_classes:
                 for i in range(start, end):
@@ -583,22 +703,16 @@ def grow_trees(
 
             base = slot_of[best_feature] * stride
             middle, n_right = start, 0
-            for i in range(start, end):
+            for i in range(start, end):  # every row is written to both sides, and kept on one: no branch to mispredict
                 code = np.int64(matrix[base + row_of[i]])
-                if _goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child):
-                    spare_of[n_right] = row_of[i]
-                    spare_packed[n_right] = row_packed[i]
-                    spare_total[n_right] = row_total[i]
-                    if has_classes:
-                        spare_class[n_right] = row_class[i]
-                    n_right += 1
-                else:
-                    row_of[middle] = row_of[i]
-                    row_packed[middle] = row_packed[i]
-                    row_total[middle] = row_total[i]
-                    if has_classes:
-                        row_class[middle] = row_class[i]
-                    middle += 1
+                right = _goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child)
+                row_of[middle] = spare_of[n_right] = row_of[i]
+                row_packed[middle] = spare_packed[n_right] = row_packed[i]
+                row_total[middle] = spare_total[n_right] = row_total[i]
+                if has_classes:
+                    row_class[middle] = spare_class[n_right] = row_class[i]
+                n_right += right
+                middle += 1 - right
             for i in range(n_right):
                 row_of[middle + i] = spare_of[i]
                 row_packed[middle + i] = spare_packed[i]
@@ -614,21 +728,17 @@ def grow_trees(
             stack_depth[top], stack_word[top] = depth + 1, child + n_set_words
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
+        leaves = np.empty(judged.shape[0], dtype=np.int64)
+        at = np.empty(judged.shape[0], dtype=np.uint64)
+        active = np.empty(judged.shape[0], dtype=np.uint32)
+        unsigned = tree_words.view(np.uint64)
+        _descend(flat_codes, judged, _U1, np.uint64(codes.shape[1]), unsigned, 0, 0, at, active, leaves)
         if has_classes:
             fitness[tree] = _auc(
-                codes,
-                judged,
-                classes,
-                n_classes,
-                tree_words,
-                n_leaves,
-                entry_end,
-                n_leaves_before,
-                entry_class,
-                entry_share,
+                judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
             )
         else:
-            fitness[tree] = _r_squared(codes, judged, values, center, tree_words, leaf_value[n_leaves_before:])
+            fitness[tree] = _r_squared(judged, leaves, values, center, leaf_value[n_leaves_before:])
         for s in range(n_sampled):
             times[drawn[s]] = 0
         n_words_before += n_words
@@ -712,20 +822,7 @@ def _unseen_rows(state, rows, times, n_sampled, max_judged):
 
 
 @kernel
-def _leaf_of(codes, row, words):
-    at = np.int64(0)
-    word = words[at]
-    while not word & _LEAF:
-        child = word >> 32
-        n_set_words = (word >> 25) & 7
-        code = np.int64(codes[word & 0xFFFF, row])
-        at = child + n_set_words + _goes_right(code, (word >> 16) & 255, (word >> 24) & 1, n_set_words, words, child)
-        word = words[at]
-    return word >> 32
-
-
-@kernel
-def _r_squared(codes, judged, values, center, words, leaf_value):
+def _r_squared(judged, leaves, values, center, leaf_value):
     """Coefficient of determination over the judged rows; NaN below two rows, 0 or 1 for a constant target."""
     n_judged = judged.shape[0]
     if n_judged < 2:
@@ -737,7 +834,7 @@ def _r_squared(codes, judged, values, center, words, leaf_value):
     for i in range(n_judged):
         value = values[judged[i]]
         away = value - center - mean
-        missed = value - leaf_value[_leaf_of(codes, judged[i], words)]
+        missed = value - leaf_value[leaves[i]]
         around_mean += away * away
         around_leaf += missed * missed
     if around_mean == 0.0:
@@ -746,7 +843,7 @@ def _r_squared(codes, judged, values, center, words, leaf_value):
 
 
 @kernel
-def _auc(codes, judged, classes, n_classes, words, n_leaves, entry_end, leaf_base, entry_class, entry_share):
+def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, entry_class, entry_share):
     """Area under the ROC curve, one class against the rest, weighted by class share; NaN when only one class occurs.
 
     All rows of a leaf have the same score, and it is 0 for all classes that the leaf does not hold: it is enough to
@@ -765,7 +862,7 @@ def _auc(codes, judged, classes, n_classes, words, n_leaves, entry_end, leaf_bas
             leaf_of_entry[entry] = leaf
     for i in range(n_judged):
         klass = classes[judged[i]]
-        leaf = _leaf_of(codes, judged[i], words)
+        leaf = leaves[i]
         rows_in_leaf[leaf] += 1
         rows_of_class[klass] += 1
         low = entry_end[leaf_base + leaf - 1] if leaf_base + leaf > 0 else 0
@@ -828,37 +925,6 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def _descend(block, words, word_base, leaf_base, at, active, leaves):
-    """Leaf of every row of a block (rows, features) in one tree.
-
-    All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
-    processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
-    """
-    flat, width = block.reshape(-1), np.uint64(block.shape[1])
-    n_active, base = np.uint64(block.shape[0]), np.uint64(word_base)
-    for i in range(n_active):
-        at[i] = base
-        active[i] = i
-    while n_active > _U0:
-        n_left = _U0
-        for a in range(n_active):
-            i = np.uint64(active[a])
-            word = words[at[a]]
-            child = base + (word >> _U32)
-            n_set_words = (word >> _U25) & _U7
-            code = np.uint64(flat[i * width + (word & _U0xFFFF)])
-            if n_set_words == _U0:
-                right = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
-            else:
-                right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
-            leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
-            at[n_left] = child + n_set_words + right
-            active[n_left] = i
-            n_left += _U1 - ((word >> _U28) & _U1)
-        n_active = n_left
-
-
-@kernel
 def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
     """Numeric target, for every row of the block (rows, features): out[0] the mean of the trees, out[1] their standard
     deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
@@ -872,10 +938,11 @@ def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_vari
     total = np.zeros(n_rows, dtype=np.float64)  # of the differences from the first tree: exact 0 where all agree
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
-    unsigned = words.view(np.uint64)
+    unsigned, flat = words.view(np.uint64), block.reshape(-1)
+    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
-        _descend(block, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 continue
@@ -907,51 +974,46 @@ def predict_classes(
     n_rows, n_trees = block.shape[0], word_starts.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint32)
-    unsigned = words.view(np.uint64)
+    unsigned, flat = words.view(np.uint64), block.reshape(-1)
+    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
     leaves = np.empty((n_trees, n_rows), dtype=np.int64)
-    summed = np.zeros(n_classes, dtype=np.float64)
-    touched = np.empty(n_classes, dtype=np.int64)
-    for tree in range(n_trees):
-        _descend(block, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves[tree])
+    n_votes = np.zeros(n_rows, dtype=np.int64)
+    summed = np.zeros((n_rows, n_classes), dtype=np.float64)
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
+        tree_leaves = leaves[tree]
+        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
         for i in range(n_rows):
-            if in_bag.shape[0] > 0 and in_bag[tree, i]:
-                leaves[tree, i] = -1
-    for i in range(n_rows):
-        n_votes, n_touched = 0, 0
-        for tree in range(n_trees):
-            leaf = leaves[tree, i]
-            if leaf < 0:
+            if has_bags and in_bag[tree, i]:
+                tree_leaves[i] = -1
                 continue
-            n_votes += 1
+            n_votes[i] += 1
+            leaf = tree_leaves[i]
             for entry in range(entry_ends[leaf], entry_ends[leaf + 1]):
-                klass = np.int64(entry_class[entry])
-                if summed[klass] == 0.0:
-                    touched[n_touched] = klass
-                    n_touched += 1
-                summed[klass] += entry_share[entry]
-        if n_votes == 0:
+                summed[i, entry_class[entry]] += entry_share[entry]
+    for i in range(n_rows):
+        if n_votes[i] == 0:
             best[i] = -1
             out[0, i] = out[1, i] = out[2, i] = np.nan
             continue
-        top = touched[0]
-        for k in range(1, n_touched):
-            klass = touched[k]
-            if summed[klass] > summed[top] or (summed[klass] == summed[top] and klass < top):
+        top = 0
+        for klass in range(1, n_classes):
+            if summed[i, klass] > summed[i, top]:
                 top = klass
         best[i] = top
-        out[0, i] = summed[top] / n_votes
-        out[2, i] = summed[observed[i]] / n_votes if observed[i] >= 0 else 0.0
-        for k in range(n_touched):
-            summed[touched[k]] = 0.0
-        squares = 0.0
-        for tree in range(n_trees):
+        out[0, i] = summed[i, top] / n_votes[i]
+        out[1, i] = 0.0
+        out[2, i] = summed[i, observed[i]] / n_votes[i] if observed[i] >= 0 else 0.0
+    for tree in range(n_trees):
+        for i in range(n_rows):
             leaf = leaves[tree, i]
-            if leaf < 0:
-                continue
-            entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], top)
-            share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
-            squares += (share - out[0, i]) ** 2
-        out[1, i] = np.sqrt(squares / n_votes)
+            if leaf >= 0:
+                entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], best[i])
+                share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
+                out[1, i] += (share - out[0, i]) ** 2
+    for i in range(n_rows):
+        if n_votes[i] > 0:
+            out[1, i] = np.sqrt(out[1, i] / n_votes[i])
 
 
 @kernel
@@ -960,12 +1022,13 @@ def predict_shares(block, words, word_starts, leaf_starts, entry_ends, entry_cla
     n_rows = block.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint32)
-    unsigned = words.view(np.uint64)
+    unsigned, flat = words.view(np.uint64), block.reshape(-1)
+    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     out[:] = 0.0
     for tree in range(word_starts.shape[0]):
-        _descend(block, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue

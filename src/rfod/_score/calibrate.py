@@ -13,8 +13,7 @@ def conformal_p_values(scores: Floats, calibration: Floats) -> Floats:
     Valid for any row that is exchangeable with the calibration rows, whatever the distribution; never below 1/(1+n).
     """
     n_as_high = len(calibration) - np.searchsorted(calibration, scores, side="left")
-    p_values: Floats = (1.0 + n_as_high) / (1.0 + len(calibration))
-    return p_values
+    return np.asarray((1.0 + n_as_high) / (1.0 + len(calibration)), dtype=np.float64)
 
 
 def own_p_values(scores: Floats) -> Floats:

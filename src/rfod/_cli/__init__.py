@@ -1,0 +1,1 @@
+"""The commands: `rfod scan`, `fit`, `score` and `inspect`."""

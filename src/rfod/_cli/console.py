@@ -1,0 +1,150 @@
+"""What is said to a person: progress and remarks on stderr, findings on stdout."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from rfod._io.pieces import Source
+from rfod.exceptions import RFODError
+
+_OVERRIDE = re.compile(r"column_types=\{'([^']*)': (?:'(\w+)'|\.\.\.)\}")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def shown(text: object) -> str:
+    """Text from a file, fit for a terminal: control characters could move its cursor or worse."""
+    return _UNPRINTABLE.sub(" ", str(text))
+
+
+def in_command_words(text: str) -> str:
+    """A message of the library in one line, with options in place of parameters."""
+    text = " ".join(shown(text).split())
+    text = _OVERRIDE.sub(lambda found: f"--type {found[1]}={found[2] or 'KIND'}", text)
+    return re.sub(r"column_types\['([^']*)'\]", r"--type \1", text).replace("column_types", "--type")
+
+
+class Voice:
+    """Speaks on stderr, unless told to be quiet, and keeps the time."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.seconds: dict[str, float] = {}
+
+    @property
+    def draws(self) -> bool:
+        """Whether progress is drawn."""
+        return not self.quiet and self.console.is_terminal
+
+    def note(self, text: str) -> None:
+        """A remark that the work goes on after."""
+        if not self.quiet:
+            self.console.print(Text("note: ", style="yellow") + Text(in_command_words(text)))
+
+    def say(self, text: str) -> None:
+        """A line of the summary."""
+        if not self.quiet:
+            self.console.print(Text(shown(text)))
+
+    def notes_of(self, source: Source) -> None:
+        """What the reader of a source noticed."""
+        for text in source.notes.texts():
+            self.note(f"{source.name}: {text}")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the wall time of the block to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    @contextmanager
+    def remarks(self) -> Iterator[None]:
+        """Warnings of the library as notes, each once."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                for text in dict.fromkeys(str(warning.message) for warning in caught):
+                    self.note(text)
+
+    def times(self) -> str:
+        """Wall time by stage."""
+        return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in self.seconds.items())
+
+    @contextmanager
+    def bar(self, stage: str, source: Source) -> Iterator[Bar]:
+        """A bar that follows the reading of a source; nothing where nobody looks."""
+        if not self.draws:
+            yield Bar(None, source)
+            return
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            RowRate(),
+            TimeRemainingColumn(compact=True),
+        )
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            progress.add_task(f"{stage} {shown(source.name)[-40:]}", total=None, rows=0)
+            yield Bar(progress, source)
+
+
+class RowRate(ProgressColumn):
+    """Rows per second so far."""
+
+    def render(self, task: Task) -> Text:
+        """The column's text."""
+        rows = int(task.fields.get("rows", 0))
+        return Text(f"{rows:,} rows, {rows / max(task.elapsed or 0.0, 1e-3):,.0f}/s")
+
+
+class Bar:
+    """Moves a progress bar, if there is one."""
+
+    def __init__(self, progress: Progress | None, source: Source) -> None:
+        self._progress, self._source = progress, source
+        self.n_rows = 0
+
+    def advance(self, n_rows: int) -> None:
+        """So many more rows are done."""
+        self.n_rows += n_rows
+        if self._progress is not None:
+            done, total = self._source.progress()
+            self._progress.update(self._progress.task_ids[0], completed=done, total=total, rows=self.n_rows)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Errors about a table with the name of its file before them."""
+    try:
+        yield
+    except RFODError as error:
+        text = str(error)
+        if not text.startswith(name):
+            error.args = (f"{name}: {text}", *error.args[1:])
+        raise
+
+
+def print_error(text: str) -> None:
+    """One line on stderr."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        Text("error: ", style="bold red") + Text(in_command_words(text))
+    )
+
+
+def stdout_console() -> Console:
+    """For findings: colours and the width of the terminal where there is one."""
+    return Console(file=sys.stdout, highlight=False)

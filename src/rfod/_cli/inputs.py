@@ -1,0 +1,36 @@
+"""From arguments of a command to its source."""
+
+from __future__ import annotations
+
+import difflib
+
+import pyarrow as pa
+import typer
+
+from rfod._io.errors import InputError
+from rfod._io.options import ReadOptions
+from rfod._io.pieces import Source
+from rfod._io.sources import open_query, open_source
+
+
+def one_source(table: str | None, sql: str | None, database: str | None, options: ReadOptions) -> Source:
+    """The table or the query, of which one must be given."""
+    if (sql is None) != (database is None):
+        raise typer.BadParameter("--sql and --db belong together.", param_hint="--sql")
+    if (table is None) == (sql is None):
+        raise typer.BadParameter("name one table, or give --sql with --db.", param_hint="TABLE")
+    if sql is not None and database is not None:
+        return open_query(database, sql, options)
+    return open_source(str(table), options)
+
+
+def check_key(rows: pa.Table, key: str | None) -> None:
+    """Raise `InputError` for a key that is no column."""
+    if key is None or key in rows.column_names:
+        return
+    near = difflib.get_close_matches(key, rows.column_names, 1)
+    names = ", ".join(map(repr, rows.column_names[:5])) + (", ..." if len(rows.column_names) > 5 else "")
+    raise InputError(
+        f"there is no column {key!r} to use as key. "
+        + (f"Hint: did you mean {near[0]!r}?" if near else f"Hint: the columns are {names}.")
+    )

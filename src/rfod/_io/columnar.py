@@ -1,0 +1,92 @@
+"""Parquet, Arrow and Feather files, alone, in folders, by pattern and in hive partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from rfod._io.errors import InputError
+from rfod._io.notes import Notes
+from rfod._io.options import ReadOptions
+from rfod._io.pieces import Piece
+
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
+
+
+class ColumnarSource:
+    """Files with typed columns, read as one table."""
+
+    def __init__(self, paths: Sequence[str], file_format: str, options: ReadOptions, name: str) -> None:
+        self.name = name
+        self.notes = Notes()
+        self._options = options
+        self._n_read = 0
+        try:
+            where = paths[0] if len(paths) == 1 else list(paths)
+            self._dataset = ds.dataset(where, format=file_format, partitioning="hive")
+            self._fragments = sorted(self._dataset.get_fragments(), key=lambda fragment: fragment.path)
+            self._schema = _joined(self._dataset, self._fragments)
+            self._n_rows = sum(fragment.count_rows() for fragment in self._fragments)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(_message(name, error)) from error
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._n_read, self._n_rows
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows in the order of the file names, one batch in memory at a time."""
+        columns = None
+        if self._options.columns is not None:
+            columns = [name for name in self._schema.names if name in self._options.columns]
+        for fragment in self._fragments:
+            try:
+                batches = fragment.to_batches(
+                    self._schema,
+                    columns=columns,
+                    batch_size=self._options.batch_rows,
+                    batch_readahead=1,
+                    fragment_readahead=1,
+                )
+                for batch in batches:
+                    if batch.num_rows:
+                        yield Piece(pa.Table.from_batches([batch]), self._n_read)
+                        self._n_read += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(_message(fragment.path, error)) from error
+
+
+def _joined(dataset: ds.Dataset, fragments: Sequence[ds.Fragment]) -> pa.Schema:
+    """The columns of all files together; numbers of different width become the widest."""
+    if len(fragments) < 2:
+        return dataset.schema
+    schemas = [fragment.physical_schema for fragment in fragments]
+    return pa.unify_schemas([*schemas, dataset.schema], promote_options="permissive")
+
+
+class IpcStreamSource:
+    """Arrow data from stdin or a stream file, which has no index at its end."""
+
+    def __init__(self, stream: object, options: ReadOptions, name: str) -> None:
+        self.name, self.notes, self._options = name, Notes(), options
+        self._n_read = 0
+        try:
+            self._reader = pa.ipc.open_stream(stream)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(_message(name, error)) from error
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._n_read, None
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows, in the batches of the stream."""
+        for batch in self._reader:
+            if batch.num_rows:
+                yield Piece(pa.Table.from_batches([batch]), self._n_read)
+                self._n_read += batch.num_rows
+
+
+def _message(name: str, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:200]
+    return f"{name}: cannot be read as a table: {reason}. Hint: is the file whole, and what its ending says?"

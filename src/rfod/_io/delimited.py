@@ -1,0 +1,184 @@
+"""Comma-separated files and their kin, parsed by Arrow as text and then read column by column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pc_csv
+from numpy.typing import NDArray
+
+from rfod._io.dialect import find_dialect
+from rfod._io.encoding import Utf8Stream
+from rfod._io.errors import InputError
+from rfod._io.notes import Notes
+from rfod._io.options import ReadOptions
+from rfod._io.pieces import Piece, cut
+from rfod._io.plans import Planner
+from rfod._io.streams import open_bytes, unpack
+
+BLOCK_BYTES = 1 << 24  # no row may be longer than two blocks
+_DECISION_ROWS = 100_000
+
+
+class DelimitedSource:
+    """A CSV, TSV or similar file, or stdin."""
+
+    def __init__(self, path: str | BinaryIO, options: ReadOptions, name: str | None = None) -> None:
+        self.name = name or str(path)
+        self.notes = Notes()
+        self._options = options
+        self._bytes = open_bytes(path)
+        self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes)
+        sample, whole = self._text.sample()
+        self.dialect = find_dialect(sample, whole, self.name, options, self.notes)
+        self._has_quotes = self.dialect.quote is not None
+        self._skipped: list[int] = []
+        self._n_parsed = 0
+        self._n_breaks = 0
+
+    def progress(self) -> tuple[int, int | None]:
+        return self._bytes.n_read, self._bytes.n_total
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows; the first ones are looked at together to decide what each column holds."""
+        names = [name for name in self.dialect.names if self._wanted(name)]
+        planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
+        first_row = 0
+        for table, lines in _gathered(self._batches(names), _DECISION_ROWS):
+            table, lines = self._without_empty(table, lines)
+            yield from cut(planner.convert(table, lines), lines, first_row, self._options.batch_rows)
+            first_row += table.num_rows
+        self._bytes.close()
+
+    def _wanted(self, name: str) -> bool:
+        return self._options.columns is None or name in self._options.columns
+
+    def _batches(self, names: list[str]) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+        """All columns parsed as text, with the line of each row."""
+        try:
+            reader = pc_csv.open_csv(
+                self._text,
+                read_options=pc_csv.ReadOptions(
+                    use_threads=False,  # so that rows that do not parse know their number
+                    block_size=BLOCK_BYTES,
+                    column_names=list(self.dialect.names),
+                    skip_rows=self.dialect.n_lines_before,
+                ),
+                parse_options=pc_csv.ParseOptions(
+                    delimiter=self.dialect.separator,
+                    quote_char=self.dialect.quote or False,
+                    double_quote=self._has_quotes,
+                    newlines_in_values=self._has_quotes,
+                    ignore_empty_lines=False,  # they are counted, for the line numbers
+                    invalid_row_handler=self._skip,
+                ),
+                convert_options=pc_csv.ConvertOptions(
+                    column_types=dict.fromkeys(self.dialect.names, pa.large_string()),
+                    null_values=[],
+                    check_utf8=False,  # the stream did
+                ),
+            )
+            for batch in reader:
+                table = pa.Table.from_batches([batch])
+                lines = self._lines(table)
+                yield table.select(names), lines
+            self._check_last_quote()
+        except pa.ArrowInvalid as error:
+            raise InputError(self._message(error)) from error
+
+    def _skip(self, row: Any) -> str:
+        """Called for each row with another number of fields."""
+        self._skipped.append(row.number - self.dialect.n_lines_before - 1)
+        if row.text.strip():
+            self.notes.bad_line(row.number + self._n_breaks, row.actual_columns)
+        return "skip"
+
+    def _lines(self, table: pa.Table) -> NDArray[np.int64]:
+        """Line on which each row begins: rows that were left out and line breaks inside of quotes are counted."""
+        skipped = np.array(self._skipped, dtype=np.int64)
+        # position among all parsed rows = own position + how many before were left out
+        positions = np.arange(self._n_parsed, self._n_parsed + table.num_rows)
+        before = np.searchsorted(skipped - np.arange(len(skipped)), positions, side="right")
+        lines = positions + before + self.dialect.n_lines_before + 1 + self._n_breaks
+        self._n_parsed += table.num_rows
+        self._tail = ""
+        if self._has_quotes and table.num_rows:
+            breaks = self._breaks(table)
+            if breaks is not None:
+                lines[1:] += np.cumsum(breaks)[:-1]
+                self._n_breaks += int(breaks.sum())
+                self._tail = table.column(table.num_columns - 1)[-1].as_py()
+        return lines
+
+    def _breaks(self, table: pa.Table) -> NDArray[np.int64] | None:
+        """Line breaks inside of each row; None where there are none."""
+        counts = None
+        for column in table.columns:
+            found = pc.count_substring_regex(column, "\r\n|\n|\r") if _has_break(column) else None
+            if found is not None:
+                counts = found.to_numpy() if counts is None else counts + found.to_numpy()
+        return None if counts is None else counts.astype(np.int64)
+
+    def _check_last_quote(self) -> None:
+        """A quote that never ends swallows the rest of the file; what swallows must not be silent."""
+        quote = (self.dialect.quote or "").encode()
+        tail = getattr(self, "_tail", "")
+        if "\n" in tail and self._text.last_byte != quote:
+            line = self._n_parsed + len(self._skipped) + self.dialect.n_lines_before + self._n_breaks - tail.count("\n")
+            raise InputError(
+                f"{self.name}, line {line:,}: the quote {self.dialect.quote} that opens here is never closed. "
+                "Hint: close it, or read quotes as ordinary characters: --quote none."
+            )
+
+    def _without_empty(self, table: pa.Table, lines: NDArray[np.int64]) -> tuple[pa.Table, NDArray[np.int64]]:
+        """Without the rows in which no cell holds anything; blank lines are such rows."""
+        empty = np.ones(table.num_rows, dtype=np.bool_)
+        for column in table.columns:
+            if not empty.any():
+                break
+            empty &= pc.equal(column, "").to_numpy()
+        if not empty.any():
+            return table, lines
+        for line in lines[empty]:
+            self.notes.empty_lines.add(f"{line:,}")
+        return table.filter(pa.array(~empty)), lines[~empty]
+
+    def _message(self, error: pa.ArrowInvalid) -> str:
+        line = self._n_parsed + len(self._skipped) + self.dialect.n_lines_before + self._n_breaks + 1
+        if "straddl" in str(error):
+            return (
+                f"{self.name}, after line {line:,}: a row is longer than {BLOCK_BYTES >> 20} MB; most often a quote "
+                f"is never closed. Hint: --quote none reads quotes as ordinary characters."
+            )
+        reason = re.sub(r"\s+", " ", str(error))[:200]
+        return f"{self.name}, near line {line:,}: {reason}. Hint: --sep and --quote say how the file is laid out."
+
+
+def _has_break(column: pa.ChunkedArray) -> bool:
+    """Looks at the bytes of the whole column at once."""
+    return any(
+        b"\n" in memoryview(buffer).tobytes() or b"\r" in memoryview(buffer).tobytes()
+        for chunk in column.chunks
+        if (buffer := chunk.buffers()[2]) is not None
+    )
+
+
+def _gathered(
+    batches: Iterator[tuple[pa.Table, NDArray[np.int64]]], n_rows: int
+) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+    """The first batches joined to at least so many rows, then one by one."""
+    tables, lines, n_gathered = [], [], 0
+    for table, numbers in batches:
+        tables.append(table)
+        lines.append(numbers)
+        n_gathered += table.num_rows
+        if n_gathered >= n_rows:
+            yield pa.concat_tables(tables), np.concatenate(lines)
+            tables, lines = [], []
+    if tables:
+        yield pa.concat_tables(tables), np.concatenate(lines)

@@ -1,0 +1,27 @@
+"""How a source should be read, where the caller knows better than the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """None stands for "find out"."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    quote: str | None = None
+    """One character, or "none" where quotes mean nothing."""
+    header: bool | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What text columns hold: a kind of column, or "dmy" or "mdy" for dates by the order of day and month."""
+    told: frozenset[str] = frozenset()
+    """Columns whose kind is not a guess to be checked but what a model was fitted on."""
+    columns: frozenset[str] | None = None
+    """The columns that are needed; None for all."""
+    batch_rows: int = BATCH_ROWS

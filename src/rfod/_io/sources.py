@@ -1,0 +1,183 @@
+"""From what a user names (file, folder, pattern, stdin, query) to a source that can be read."""
+
+from __future__ import annotations
+
+import glob
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from rfod._io.columnar import FORMATS, ColumnarSource, IpcStreamSource
+from rfod._io.databases import QuerySource
+from rfod._io.delimited import DelimitedSource
+from rfod._io.errors import InputError
+from rfod._io.jsonlines import JsonLinesSource
+from rfod._io.notes import Notes
+from rfod._io.options import ReadOptions
+from rfod._io.pieces import Piece, Source
+from rfod._io.streams import open_bytes, plain_name, unpack
+
+DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dat")
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+_PATTERN = "*?["
+
+
+def open_source(place: str, options: ReadOptions) -> Source:
+    """The source behind a path, a folder, a pattern, or "-" for stdin."""
+    if place == "-":
+        return _open_stdin(options)
+    paths = expand(place)
+    if len(paths) > 1:
+        return _open_together(paths, place, options)
+    path = Path(paths[0])
+    if path.is_dir():
+        return _open_folder(path, options)
+    return _open_file(str(path), options)
+
+
+def open_query(address: str, query: str, options: ReadOptions) -> Source:
+    """The source behind a SQL query."""
+    return QuerySource(address, query, options)
+
+
+def expand(place: str) -> list[str]:
+    """The files that a pattern stands for, in order; the place itself if it is no pattern."""
+    if not any(sign in place for sign in _PATTERN) or Path(place).exists():
+        return [place]
+    paths = sorted(glob.glob(place, recursive=True))
+    if not paths:
+        raise InputError(
+            f"{place}: no file has a name like that. Hint: put the pattern in quotes, and check the folder."
+        )
+    return paths
+
+
+def _ending(path: str) -> str:
+    return Path(plain_name(path)).suffix.lower()
+
+
+def _open_file(path: str, options: ReadOptions) -> Source:
+    ending = _ending(path)
+    if ending in FORMATS and Path(path).is_file():
+        if FORMATS[ending] == "ipc" and not _is_ipc_file(path):
+            return IpcStreamSource(path, options, path)
+        return ColumnarSource([path], FORMATS[ending], options, path)
+    if ending in JSON_LINES:
+        return JsonLinesSource(path, options, path)
+    if ending == ".tsv" and options.separator is None:
+        options = replace(options, separator="\t")
+    if ending in DELIMITED:
+        return DelimitedSource(path, options)
+    with open_bytes(path) as stream:
+        start = stream.peek(6)
+    if start[:4] == b"PAR1":
+        return ColumnarSource([path], "parquet", options, path)
+    if start == b"ARROW1":
+        return ColumnarSource([path], "ipc", options, path)
+    if start.startswith(b"PK\x03\x04"):
+        raise InputError(f"{path} is a zip archive or a spreadsheet. Hint: unpack it, or save the sheet as CSV.")
+    return DelimitedSource(path, options)
+
+
+def _is_ipc_file(path: str) -> bool:
+    with open_bytes(path) as stream:
+        return stream.peek(6) == b"ARROW1"
+
+
+def _open_stdin(options: ReadOptions) -> Source:
+    """Told apart by the first bytes: Parquet, Arrow, JSON lines or delimited text."""
+    stream = open_bytes("-")
+    start = stream.peek(6)
+    if start[:4] == b"PAR1" or start == b"ARROW1":
+        raise InputError(
+            "stdin: Parquet and Arrow files are read from their end, which a pipe cannot do. "
+            "Hint: name the file, or send an Arrow stream."
+        )
+    if start[:4] == b"\xff\xff\xff\xff":
+        return IpcStreamSource(io.BufferedReader(stream), options, "stdin")
+    unpacked = unpack(stream)
+    return (JsonLinesSource if start.lstrip()[:1] == b"{" else DelimitedSource)(unpacked, options, "stdin")
+
+
+def _open_folder(folder: Path, options: ReadOptions) -> Source:
+    """Files of one format in a folder and its hive partitions."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._")
+    endings = {_ending(str(path)) for path in files}
+    if not files:
+        raise InputError(f"{folder}: the folder has no files in it.")
+    if len({FORMATS.get(ending, ending) for ending in endings}) > 1:
+        raise InputError(
+            f"{folder}: files of several kinds ({', '.join(sorted(endings))}). "
+            f"Hint: name those that are meant by a pattern, such as '{folder}/*{sorted(endings)[0]}'."
+        )
+    if next(iter(endings)) in FORMATS:
+        return ColumnarSource([str(folder)], FORMATS[next(iter(endings))], options, str(folder))
+    return _open_together([str(path) for path in files], str(folder), options)
+
+
+def _open_together(paths: Sequence[str], name: str, options: ReadOptions) -> Source:
+    endings = {_ending(path) for path in paths}
+    formats = {FORMATS.get(ending) for ending in endings}
+    if len(formats) == 1 and (file_format := formats.pop()) is not None:
+        return ColumnarSource(list(paths), file_format, options, name)
+    return ChainedSource([_open_file(path, options) for path in paths], name)
+
+
+class ChainedSource:
+    """Several sources with the same columns, one after the other."""
+
+    def __init__(self, sources: Sequence[Source], name: str) -> None:
+        self.name = name
+        self._sources = sources
+
+    @property
+    def notes(self) -> Notes:
+        """Those of all parts, each with its file."""
+        notes = Notes()
+        for source in self._sources:
+            for text in source.notes.texts():
+                notes.say(f"{source.name}: {text}")
+        return notes
+
+    def progress(self) -> tuple[int, int | None]:
+        read, totals = zip(*(source.progress() for source in self._sources), strict=True)
+        return sum(read), None if None in totals else sum(total or 0 for total in totals)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows; columns are matched by name."""
+        names: list[str] | None = None
+        n_read = 0
+        for source in self._sources:
+            for piece in source.pieces():
+                if names is None:
+                    names = piece.rows.column_names
+                if set(names) != set(piece.rows.column_names):
+                    raise InputError(_differing(source.name, names, piece.rows.column_names))
+                yield Piece(piece.rows.select(names), n_read, None)
+                n_read += piece.rows.num_rows
+
+
+def _differing(name: str, wanted: Sequence[str], found: Sequence[str]) -> str:
+    lacking = [column for column in wanted if column not in found]
+    more = [column for column in found if column not in wanted]
+    parts = [f"lacks {', '.join(map(repr, lacking[:5]))}"] if lacking else []
+    parts += [f"has {', '.join(map(repr, more[:5]))} on top"] if more else []
+    return f"{name}: other columns than the files before it: {' and '.join(parts)}. Hint: read them one by one."
+
+
+def read_all(source: Source, tick: Callable[[int], None] | None = None) -> Piece:
+    """The whole source in memory; `tick` is told the rows of each piece."""
+    tables, lines = [], []
+    for piece in source.pieces():
+        tables.append(piece.rows)
+        lines.append(piece.lines)
+        if tick is not None:
+            tick(piece.rows.num_rows)
+    if not tables:
+        raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+    joined = None if any(part is None for part in lines) else np.concatenate(lines)  # type: ignore[arg-type]
+    return Piece(pa.concat_tables(tables, promote_options="permissive"), 0, joined)
