@@ -11,7 +11,10 @@ import typer
 
 from rfod import __version__
 from rfod._cli.console import print_error
+from rfod._cli.fit import fit
+from rfod._cli.inspect import inspect
 from rfod._cli.scan import scan
+from rfod._cli.score import score
 from rfod.exceptions import ParameterError, RFODError
 
 FAILED, INTERRUPTED = 1, 130
@@ -42,6 +45,9 @@ def start(
 
 
 app.command()(scan)
+app.command()(fit)
+app.command()(score)
+app.command()(inspect)
 
 
 def _stop(number: int, frame: object) -> NoReturn:

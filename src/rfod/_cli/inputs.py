@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 import pyarrow as pa
 import typer
@@ -11,6 +12,8 @@ from rfod._io.errors import InputError
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Source
 from rfod._io.sources import open_query, open_source
+from rfod._table.values import family, parse_arrow_type
+from rfod.model import Model
 
 
 def one_source(table: str | None, sql: str | None, database: str | None, options: ReadOptions) -> Source:
@@ -34,3 +37,17 @@ def check_key(rows: pa.Table, key: str | None) -> None:
         f"there is no column {key!r} to use as key. "
         + (f"Hint: did you mean {near[0]!r}?" if near else f"Hint: the columns are {names}.")
     )
+
+
+def model_kinds(model: Model, given: Mapping[str, str]) -> dict[str, str]:
+    """How text columns have to be read to arrive as what the model was fitted on."""
+    kinds = {}
+    for column in model.columns:
+        if column.from_text or column.kind == "duration":
+            kinds[column.name] = "text"
+        elif column.kind == "categorical":
+            held = family(parse_arrow_type(column.arrow_type))
+            kinds[column.name] = {"number": "number", "boolean": "boolean"}.get(held, "categorical")
+        else:
+            kinds[column.name] = column.kind
+    return kinds | dict(given)

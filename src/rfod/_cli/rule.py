@@ -56,11 +56,14 @@ class StreamRule:
         self._best: list[float] = []
         self._cut = np.inf
         self._ties = 0
+        self.n_flagged = 0
 
     def candidates(self, found: Detection) -> Mask:
         """Rows that may turn out to be findings; exactly these where the rule looks at one row at a time."""
         if self.rule.contamination is not None:
-            return self.rule.flag(found)
+            flagged = self.rule.flag(found)
+            self.n_flagged += int(flagged.sum())
+            return flagged
         if self.rule.top is not None:
             return self._among_best(found.row_scores, self.rule.top)
         values, counts = np.unique(found.row_p_values, return_counts=True)
@@ -82,12 +85,20 @@ class StreamRule:
         if self.rule.top is not None:
             self._cut = self._best[0] if self._best else np.inf
             self._ties = sum(score == self._cut for score in self._best)
+            self.n_flagged = len(self._best)
         elif self.rule.contamination is None:
             # Benjamini-Hochberg needs only how often each p-value occurred, and conformal ones take few values
             values = np.array(sorted(self._counts))
             ranks = np.cumsum([self._counts[value] for value in values])
             passed = np.flatnonzero(values <= self.rule.rate * ranks / max(ranks[-1] if len(ranks) else 1, 1))
             self._cut = values[passed[-1]] if len(passed) else -np.inf
+            self.n_flagged = int(ranks[passed[-1]]) if len(passed) else 0
+
+    def holds(self, score: float, p_value: float) -> bool:
+        """Whether one row that was a candidate is a finding; a tie at the end of the highest scores counts."""
+        if self.rule.contamination is not None:
+            return True
+        return bool(score >= self._cut) if self.rule.top is not None else bool(p_value <= self._cut)
 
     def final(self, scores: Floats, p_values: Floats, candidates: Mask) -> Mask:
         """Which candidates are findings; called for the rows in their order, after `settle`."""
