@@ -1,0 +1,310 @@
+"""The answer for one table: shapes, missing cells, expected values, the worst rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rfod import ColumnMismatchError, ColumnWarning, ParameterError, SchemaError
+from tables import IN_LIBRARY, as_arrow, as_pandas, as_polars, mixed_columns, small
+
+COLUMNS = mixed_columns(100)
+NAMES = tuple(COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return small().fit(as_arrow(COLUMNS))
+
+
+@pytest.mark.parametrize("library", IN_LIBRARY)
+def test_shapes_and_missing_cells(detector, library):
+    columns = mixed_columns(30, seed=1)
+    found = detector.detect(IN_LIBRARY[library](columns))
+    assert len(found) == 30
+    assert found.columns == NAMES
+    assert found.row_scores.shape == (30,)
+    missing = np.array([[value is None for value in values] for values in columns.values()]).T
+    np.testing.assert_array_equal(np.isnan(found.cell_scores), missing)
+    np.testing.assert_array_equal(np.isnan(found.p_values), missing)
+    for array in (found.cell_scores, found.uncertainty, found.weights, found.p_values):
+        assert array.shape == (30, len(NAMES))
+        assert array.dtype == np.float64
+    for array in (found.row_scores, found.uncertainty, found.weights):
+        assert np.isfinite(array).all()
+    assert (found.uncertainty >= 0).all()
+    assert repr(found) == f"<Detection: 30 rows, {len(NAMES)} columns>"
+
+
+def test_a_row_without_any_value_scores_0(detector):
+    empty = as_arrow(COLUMNS).schema.empty_table()
+    nothing = pa.table({name: pa.nulls(2, empty.schema.field(name).type) for name in NAMES})
+    found = detector.detect(nothing)
+    assert np.isnan(found.cell_scores).all()
+    assert found.row_scores.tolist() == [0, 0]
+    assert len(found.top(5)) == 0
+    assert found.expected.num_rows == 2
+    assert found.expected.column("level").null_count == 0  # what it should have been is known all the same
+
+
+@pytest.mark.parametrize("library", IN_LIBRARY)
+def test_expected_is_a_frame_of_the_callers_library(detector, library):
+    make = IN_LIBRARY[library]
+    expected = detector.detect(make(mixed_columns(20, seed=2))).expected
+    assert type(expected) is type(make(mixed_columns(20, seed=2)))
+    as_table = expected if library == "pyarrow" else pa.table(expected)
+    assert as_table.column_names == list(NAMES)
+    assert as_table.num_rows == 20
+    kinds = {name: as_table.schema.field(name).type for name in NAMES}
+    assert pa.types.is_float64(kinds["level"])
+    assert pa.types.is_float64(kinds["count"])  # the mean of a count is seldom whole
+    assert pa.types.is_boolean(kinds["is_high"])
+    assert pa.types.is_timestamp(kinds["moment"])
+    assert pa.types.is_duration(kinds["wait"])
+    assert all(isinstance(day, dt.date) for day in as_table.column("day").to_pylist())
+    assert set(as_table.column("city").to_pylist()) <= {"Oslo", "Bergen", "Bodø"}
+
+
+def test_pandas_keeps_its_index(detector):
+    frame = as_pandas(mixed_columns(20, seed=2))
+    frame.index = pd.Index([f"row {k}" for k in range(20)], name="which")
+    found = detector.detect(frame)
+    pd.testing.assert_index_equal(found.expected.index, frame.index)
+    assert found.top(3)["row"].isin(range(20)).all()  # findings count rows
+
+
+def test_expected_values_are_near_the_truth():
+    columns = mixed_columns(300)
+    found = small(n_estimators=30).fit(as_arrow(columns)).detect(as_pandas(columns))
+    level = np.array(columns["level"])
+    assert np.corrcoef(found.expected["double"], level)[0, 1] > 0.95
+    start = np.datetime64("2024-01-01")
+    hours = (found.expected["moment"].to_numpy() - start) / np.timedelta64(1, "h")
+    assert np.corrcoef(hours, level)[0, 1] > 0.95
+    known = np.array([value is not None for value in columns["city"]])
+    assert np.mean(found.expected["city"].to_numpy()[known] == np.array(columns["city"], dtype=object)[known]) > 0.9
+
+
+def test_arrays_get_pandas_frames_with_positional_names():
+    array = np.random.default_rng(0).normal(size=(50, 3))
+    found = small().fit(array).detect(array)
+    assert isinstance(found.expected, pd.DataFrame)
+    assert list(found.expected.columns) == list(found.columns) == ["x0", "x1", "x2"]
+    assert isinstance(found.top(1), pd.DataFrame)
+
+
+def test_a_category_never_seen_scores_1_and_is_shown(detector):
+    frame = as_pandas(mixed_columns(10, seed=3))
+    frame["city"] = "Atlantis"
+    found = detector.detect(frame)
+    place = NAMES.index("city")
+    assert (found.cell_scores[:, place] == 1).all()
+    assert set(found.expected["city"]) <= {"Oslo", "Bergen", "Bodø"}
+    assert "Atlantis" in found.top(10, n_cells=8)["observed"].tolist()
+
+
+def test_infinite_values_score_highest(detector):
+    frame = as_pandas(mixed_columns(3, seed=3)).assign(level=[np.inf, 0.0, -np.inf])
+    found = detector.detect(frame)
+    assert np.isfinite(found.row_scores).all()
+    assert set(np.argsort(-found.row_scores)[:2]) == {0, 2}
+    assert set(found.top(2, n_cells=1)["observed"]) == {"inf", "-inf"}
+
+
+# ------------------------------------------------------------------------------------------------------- which columns
+
+
+def test_columns_are_matched_by_name(detector):
+    frame = as_polars(mixed_columns(20, seed=4))
+    found = detector.detect(frame)
+    other = detector.detect(frame.select(*reversed(NAMES)).with_columns(extra=pl.lit(["no", "matter"])))
+    assert other.columns == found.columns
+    np.testing.assert_array_equal(other.cell_scores, found.cell_scores)
+    assert other.expected.equals(found.expected)
+
+
+def test_absent_columns_are_named_with_near_ones(detector):
+    frame = as_pandas(mixed_columns(20)).rename(columns={"city": "City"}).drop(columns="wait")
+    with pytest.raises(ColumnMismatchError, match="lacks 2 of the 8 columns") as caught:
+        detector.detect(frame)
+    assert "'city', 'wait'" in str(caught.value)
+    assert "did you mean 'City' for 'city'?" in str(caught.value)
+
+
+def test_a_number_that_arrives_as_text_is_an_error(detector):
+    frame = as_pandas(mixed_columns(20)).astype({"double": "string"})
+    with pytest.raises(SchemaError, match="'double' was fitted as numeric"):
+        detector.detect(frame)
+
+
+def test_tables_without_rows_are_refused_and_one_row_is_enough(detector):
+    frame = as_pandas(mixed_columns(20, seed=5))
+    with pytest.raises(SchemaError, match="no rows"):
+        detector.detect(frame[:0])
+    one = detector.detect(frame[7:8])
+    np.testing.assert_array_equal(one.cell_scores[0], detector.detect(frame).cell_scores[7])
+    assert one.top(1)["row"].tolist() == [0] * 3
+    assert one.expected.index.tolist() == [7]
+
+
+def test_names_on_one_side_only_are_warned_about_once():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    detector = small().fit(frame)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        detector.detect(frame.to_numpy())
+    assert [str(warning.message) for warning in caught] == [
+        "X does not have valid feature names, but RFOD was fitted with feature names"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------ the worst rows
+
+
+@pytest.mark.parametrize("library", IN_LIBRARY)
+def test_top_lists_the_worst_cells_of_the_worst_rows(detector, library):
+    columns = mixed_columns(40, seed=6)
+    found = detector.detect(IN_LIBRARY[library](columns))
+    top = found.top(5, n_cells=2)
+    assert type(top) is type(IN_LIBRARY[library](columns))
+    lines = (
+        top.to_pylist() if library == "pyarrow" else (top.to_dicts() if library == "polars" else top.to_dict("records"))
+    )
+    assert list(lines[0]) == ["row", "row_score", "column", "observed", "expected", "score", "weight", "p_value"]
+    assert len(lines) == 10
+    rows = [line["row"] for line in lines[::2]]
+    assert rows == np.argsort(-found.row_scores, kind="stable")[:5].tolist()
+    for line in lines:
+        row, place = line["row"], found.columns.index(line["column"])
+        assert line["row_score"] == found.row_scores[row]
+        assert line["score"] == found.cell_scores[row, place]
+        assert line["weight"] == found.weights[row, place]
+        assert line["p_value"] == found.p_values[row, place]
+    added = np.nan_to_num(found.cell_scores * found.weights, nan=-1)
+    for first, second in zip(lines[::2], lines[1::2], strict=True):
+        two = [added[line["row"], found.columns.index(line["column"])] for line in (first, second)]
+        assert two == sorted(added[first["row"]], reverse=True)[:2]
+
+
+def test_top_takes_what_there_is(detector):
+    found = detector.detect(as_pandas(mixed_columns(4, seed=7)))
+    assert found.top(100)["row"].nunique() == 4
+    assert len(found.top(100, n_cells=100)) == np.count_nonzero(~np.isnan(found.cell_scores))
+    for nothing in (found.top(0), found.top(-3), found.top(2, n_cells=0)):
+        assert len(nothing) == 0
+        assert list(nothing.columns) == list(found.top(1).columns)
+
+
+def test_equal_scores_keep_the_order_of_the_table(detector):
+    frame = as_pandas(mixed_columns(1, seed=8))
+    found = detector.detect(pd.concat([frame] * 5))
+    assert found.top(3, n_cells=1)["row"].tolist() == [0, 1, 2]
+
+
+def test_observed_and_expected_are_texts_that_people_read(detector):
+    wrong = {
+        "level": [0.25],
+        "double": [1234.5],
+        "count": [4],
+        "city": ["a" * 200 + "\n"],
+        "is_high": [True],
+        "day": [dt.date(2031, 5, 1)],
+        "moment": [dt.datetime(2024, 1, 1, 13, 30)],
+        "wait": [dt.timedelta(days=2, seconds=5)],
+    }
+    cells = detector.detect(as_arrow(wrong)).cells().to_pylist()
+    observed = {line["column"]: line["observed"] for line in cells}
+    assert observed["double"] == "1234.5"
+    assert observed["count"] == "4"
+    assert observed["is_high"] == "true"
+    assert observed["day"] == "2031-05-01"
+    assert observed["moment"] == "2024-01-01 13:30"
+    assert observed["wait"] == "2 d 00:00:05"
+    assert len(observed["city"]) <= 70
+    assert "\n" not in observed["city"]
+    assert all(line["expected"] for line in cells)
+
+
+def test_names_and_values_from_the_web_stay_as_they_are():
+    columns = mixed_columns(60)
+    columns["<script>"] = ["<b>&amp;</b>" if row % 2 else "'; DROP TABLE rows; --" for row in range(60)]
+    found = small().fit(as_pandas(columns)).detect(as_pandas(columns))
+    assert "<script>" in found.columns
+    assert set(found.expected["<script>"]) <= {"<b>&amp;</b>", "'; DROP TABLE rows; --"}
+    cells = found.cells([0])
+    assert cells.loc[cells["column"] == "<script>", "observed"].tolist() == ["'; DROP TABLE rows; --"]
+
+
+# ---------------------------------------------------------------------------------------- keys, p-values, tidy tables
+
+
+def test_keys_name_the_rows():
+    frame = as_pandas(mixed_columns(60)).assign(order=[f"N{row * 7919}" for row in range(60)])
+    with pytest.warns(ColumnWarning, match="'order'"):
+        detector = small().fit(frame)
+    found = detector.detect(frame, key="order")
+    worst = int(np.argmax(found.row_scores))
+    assert found.top(1, n_cells=1)["order"].tolist() == [f"N{worst * 7919}"]
+    assert found.rows([worst])["order"].tolist() == [f"N{worst * 7919}"]
+    with pytest.raises(SchemaError, match="no column 'nr'"):
+        detector.detect(frame, key="nr")
+    own = small().fit_detect(frame, key="order")  # no warning: it was said what the column is
+    assert "order" not in own.columns
+
+
+def test_batches_count_on(detector):
+    frame = as_polars(mixed_columns(25, seed=9))
+    whole = detector.detect(frame)
+    parts = list(detector.detect_batches([frame[:10], frame[10:11], frame[11:]]))
+    np.testing.assert_array_equal(np.concatenate([part.row_scores for part in parts]), whole.row_scores)
+    np.testing.assert_array_equal(np.concatenate([part.p_values for part in parts]), whole.p_values)
+    assert pl.concat([part.cells() for part in parts]).equals(whole.cells())
+
+
+def test_rows_and_cells_are_tidy(detector):
+    found = detector.detect(as_pandas(mixed_columns(12, seed=10)))
+    rows = found.rows()
+    assert list(rows.columns) == ["row", "score", "p_value", "cells"]
+    np.testing.assert_array_equal(rows["score"], found.row_scores)
+    assert rows["cells"].str.contains("expected").all()
+    assert len(found.cells()) == np.count_nonzero(~np.isnan(found.cell_scores))
+    mask = np.arange(12) % 3 == 0
+    assert found.rows(mask)["row"].tolist() == [0, 3, 6, 9]
+    assert found.rows([5, 2])["row"].tolist() == [5, 2]
+    assert found.cells(np.zeros(12, dtype=bool)).shape == (0, 7)
+
+
+def test_p_values_are_ranks_among_training_scores(detector):
+    found = detector.detect(as_arrow(mixed_columns(50, seed=11)))
+    n_calibrated = len(detector.model_.calibration)
+    for row in range(50):
+        n_as_high = np.count_nonzero(detector.model_.calibration >= found.row_scores[row])
+        assert found.row_p_values[row] == (1 + n_as_high) / (1 + n_calibrated)
+    known = found.p_values[~np.isnan(found.p_values)]
+    assert ((known > 0) & (known <= 1)).all()
+    own = small().fit_detect(as_arrow(COLUMNS))
+    assert ((own.row_p_values >= 0) & (own.row_p_values <= 1)).all()
+
+
+def test_flags(detector):
+    frame = as_pandas(mixed_columns(50, seed=12))
+    found = detector.detect(frame)
+    assert found.flag(top=4).sum() == 4
+    assert set(np.flatnonzero(found.flag(top=4))) == set(np.argsort(-found.row_scores)[:4])
+    assert (
+        found.flag(contamination=0.1).tolist()
+        == (found.row_scores > np.quantile(detector.model_.calibration, 0.9)).tolist()
+    )
+    assert found.flag().tolist() == found.flag(fdr=0.05).tolist()
+    with pytest.raises(ParameterError, match="fdr and top"):
+        found.flag(fdr=0.1, top=3)
+    for rule in ("fdr", "contamination"):
+        for share in (0, 1, -1, float("nan")):
+            with pytest.raises(ParameterError, match=f"{rule} is {share}"):
+                found.flag(**{rule: share})
