@@ -51,8 +51,7 @@ def key_type_of(found: Detection) -> pa.DataType | None:
     """The type that keys are written in."""
     if found.key is None:
         return None
-    plain = found.keys.type.value_type if pa.types.is_dictionary(found.keys.type) else found.keys.type
-    return plain
+    return found.keys.type.value_type if pa.types.is_dictionary(found.keys.type) else found.keys.type
 
 
 def _places(found: Detection, piece: Piece, rows: NDArray[np.intp]) -> dict[str, pa.Array | pa.ChunkedArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,7 +11,6 @@ from rfod._io.options import BATCH_ROWS, ReadOptions
 from rfod._table.columns import KINDS
 from rfod.detector import RFOD
 
-_INPUT, _RULES, _OUTPUT, _MODEL = "Reading", "Which rows are findings", "Output", "Model"
 _TYPES = (*KINDS, "dmy", "mdy", "identifier", "text", "ignore")
 
 DEFAULTS = RFOD().get_params()
@@ -22,22 +22,20 @@ Key = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option("--sep", metavar="CHAR", help="Separator of a text file, 'tab' for tabs.", rich_help_panel=_INPUT),
+    typer.Option("--sep", metavar="CHAR", help="Separator of a text file, 'tab' for tabs."),
 ]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file.", rich_help_panel=_INPUT)
-]
+Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file.")]
 Decimal = Annotated[
     str | None,
-    typer.Option("--decimal", metavar="CHAR", help="Decimal sign in a text file, . or ,", rich_help_panel=_INPUT),
+    typer.Option("--decimal", metavar="CHAR", help="Decimal sign in a text file, . or ,"),
 ]
 Quote = Annotated[
     str | None,
-    typer.Option("--quote", metavar="CHAR", help="Quote character, or 'none'.", rich_help_panel=_INPUT),
+    typer.Option("--quote", metavar="CHAR", help="Quote character, or 'none'."),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line names the columns.", rich_help_panel=_INPUT),
+    typer.Option("--header/--no-header", help="Whether the first line names the columns."),
 ]
 Types = Annotated[
     list[str] | None,
@@ -45,40 +43,29 @@ Types = Annotated[
         "--type",
         metavar="COLUMN=KIND",
         help=f"What a column holds: {', '.join(_TYPES)}. May be repeated. dmy and mdy are dates by their order.",
-        rich_help_panel=_INPUT,
     ),
 ]
-Sql = Annotated[
-    str | None, typer.Option("--sql", metavar="QUERY", help="Read the answer of a query.", rich_help_panel=_INPUT)
-]
+Sql = Annotated[str | None, typer.Option("--sql", metavar="QUERY", help="Read the answer of a query.")]
 Database = Annotated[
     str | None,
-    typer.Option(
-        "--db", metavar="ADDRESS", help="sqlite:///file.db or postgresql://user@host/name.", rich_help_panel=_INPUT
-    ),
+    typer.Option("--db", metavar="ADDRESS", help="sqlite:///file.db or postgresql://user@host/name."),
 ]
-BatchRows = Annotated[
-    int, typer.Option("--batch-rows", min=1, help="Rows read and judged at a time.", rich_help_panel=_INPUT)
-]
+BatchRows = Annotated[int, typer.Option("--batch-rows", metavar="N", min=1, help="Rows read and judged at a time.")]
 Fdr = Annotated[
     float | None,
     typer.Option(
         "--fdr",
         metavar="RATE",
         help="As many rows as possible while the expected share of false ones stays at most this. [default: 0.05]",
-        rich_help_panel=_RULES,
     ),
 ]
-Top = Annotated[
-    int | None, typer.Option("--top", min=1, help="The rows with the highest scores.", rich_help_panel=_RULES)
-]
+Top = Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The rows with the highest scores.")]
 Contamination = Annotated[
     float | None,
     typer.Option(
         "--contamination",
         metavar="SHARE",
         help="Rows that score higher than all but this share of the training rows.",
-        rich_help_panel=_RULES,
     ),
 ]
 FailAbove = Annotated[
@@ -87,31 +74,26 @@ FailAbove = Annotated[
         "--fail-above",
         metavar="SHARE",
         help="Exit with 3 if more than this share of the rows is flagged.",
-        rich_help_panel=_RULES,
     ),
 ]
 Cells = Annotated[
     bool,
-    typer.Option("--cells", help="Write the cells of the findings instead of the rows.", rich_help_panel=_OUTPUT),
+    typer.Option("--cells", help="Write the cells of the findings instead of the rows."),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Findings and summary as one JSON object on stdout.", rich_help_panel=_OUTPUT)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=_OUTPUT)]
-Show = Annotated[int, typer.Option("--show", min=0, help="Findings shown on the terminal.", rich_help_panel=_OUTPUT)]
-Trees = Annotated[int, typer.Option("--trees", min=1, help="Trees grown per column.", rich_help_panel=_MODEL)]
+Json = Annotated[bool, typer.Option("--json", help="Findings and summary as one JSON object on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Findings shown on the terminal.")]
+Trees = Annotated[int, typer.Option("--trees", metavar="N", min=1, help="Trees grown per column.")]
 Alpha = Annotated[
-    float, typer.Option("--alpha", help="Quantile that bounds the range of a numeric column.", rich_help_panel=_MODEL)
+    float, typer.Option("--alpha", metavar="SHARE", help="Quantile that bounds the range of a numeric column.")
 ]
-Beta = Annotated[float, typer.Option("--beta", help="Share of the trees that is kept.", rich_help_panel=_MODEL)]
+Beta = Annotated[float, typer.Option("--beta", metavar="SHARE", help="Share of the trees that is kept.")]
 Trim = Annotated[
     float | None,
-    typer.Option("--trim", help="Share of the worst rows left out of a second fit.", rich_help_panel=_MODEL),
+    typer.Option("--trim", metavar="SHARE", help="Share of the worst rows left out of a second fit."),
 ]
-Seed = Annotated[
-    int, typer.Option("--seed", help="The same seed gives the same answer.", min=0, rich_help_panel=_MODEL)
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", rich_help_panel=_MODEL)]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same answer.", min=0)]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all cores.")]
 
 
 def read_options(
@@ -146,9 +128,9 @@ def parse_types(types: list[str] | None) -> dict[str, str]:
     return kinds
 
 
-def column_types(kinds: dict[str, str] | None) -> dict[str, str]:
+def column_types(kinds: Mapping[str, str]) -> dict[str, str]:
     """Kinds as the detector knows them: the order of day and month matters only for reading."""
-    return {name: "datetime" if kind in ("dmy", "mdy") else kind for name, kind in (kinds or {}).items()}
+    return {name: "datetime" if kind in ("dmy", "mdy") else kind for name, kind in kinds.items()}
 
 
 def check_rule(fdr: float | None, top: int | None, contamination: float | None) -> None:

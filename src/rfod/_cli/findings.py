@@ -92,15 +92,12 @@ def show(console: Console, findings: list[Finding], key: str | None) -> None:
     )
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("p-value", justify="right", no_wrap=True)
-    for place in range(N_CELLS if wide else 1):
-        table.add_column(("worst cells", "", "")[place], overflow="fold", ratio=None)
+    for number in range(N_CELLS if wide else 1):
+        table.add_column(("worst cells", "", "")[number], overflow="fold")
     for finding in findings:
-        place = finding.key if key else finding.line if by_line else finding.row
+        place: Any = finding.key if key else finding.line if by_line else finding.row
         cells = [_cell_text(cell) for cell in finding.cells]
-        if wide:
-            told = [*cells, *([Text("")] * (N_CELLS - len(cells)))]
-        else:
-            told = [Text("\n").join(cells)]
+        told = [*cells, *([Text("")] * (N_CELLS - len(cells)))] if wide else [Text("\n").join(cells)]
         table.add_row(Text(shown(place)), f"{finding.score:.3f}", _p_text(finding.p_value), *told)
     console.print(table)
 

@@ -32,9 +32,9 @@ def fit(
         int,
         typer.Option(
             "--sample-rows",
+            metavar="N",
             min=2,
             help="A source with more rows is fitted on a uniform sample of this size, drawn in one pass.",
-            rich_help_panel="Reading",
         ),
     ] = SAMPLE_ROWS,
     quiet: choices.Quiet = False,

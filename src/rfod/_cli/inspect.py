@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+import zipfile
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from rfod._io.facts import read_facts
 from rfod.detector import RFOD
 from rfod.persist import FORMAT_VERSION
 
-_PREDICTORS = 3
+_WIDE = 120
 
 
 def inspect(
@@ -54,23 +55,32 @@ def inspect(
         told = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
         console.print(Text(f"left out    {shown(told)}"))
     console.print()
-    console.print(_columns_table(summary["columns"]))
+    console.print(_columns_table(summary["columns"], narrow=console.width < _WIDE))
     console.print(Text("fit: R² of numbers, AUC of categories, on rows the trees had not seen.", style="dim"))
 
 
-def _columns_table(columns: list[dict[str, Any]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+def _columns_table(columns: list[dict[str, Any]], narrow: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("column", overflow="fold")
-    table.add_column("kind")
+    table.add_column("kind", no_wrap=True)
     table.add_column("values", overflow="fold")
     table.add_column("missing", justify="right")
     table.add_column("fit", justify="right", no_wrap=True)
     table.add_column("predicted from", overflow="fold")
     for column in columns:
         fit = "constant" if column["fitness"] is None else f"{column['measure']} {column['fitness']:.2f}"
-        named = ", ".join(f"{name} {share:.0%}" for name, share in list(column["predictors"].items())[:_PREDICTORS])
+        named = ", ".join(
+            f"{name} {share:.0%}" for name, share in list(column["predictors"].items())[: 2 if narrow else 4]
+        )
         table.add_row(
-            *(Text(shown(part)) for part in (column["name"], column["kind"], column["values"])),
+            *(
+                Text(shown(part))
+                for part in (
+                    column["name"],
+                    column["kind"],
+                    column["values"].split(":")[0] if narrow else column["values"],
+                )
+            ),
             f"{column['share_missing']:.1%}" if column["share_missing"] else "",
             fit,
             Text(shown(named)),
@@ -107,7 +117,7 @@ def describe(detector: RFOD, path: str) -> dict[str, Any]:
     return {
         "n_rows": model.schema.n_rows,
         "source": {name: facts.get(name) for name in ("source", "n_rows", "n_sampled")} if facts else None,
-        "file_bytes": os.path.getsize(path),
+        "file_bytes": Path(path).stat().st_size,
         "tree_bytes": model.n_bytes,
         "n_leaves": sum(forest.n_leaves for forest in forests.values()),
         "format_version": FORMAT_VERSION,
@@ -126,7 +136,7 @@ def _values_text(n_distinct: int, categories: tuple[Any, ...], fact: dict[str, A
     """A few words on what a column holds."""
     if categories:
         named = ", ".join(str(category)[:20] for category in categories[:3])
-        return f"{n_distinct:,}: {named}{', ...' if n_distinct > 3 else ''}"
+        return f"{n_distinct:,} categories: {named}{', ...' if n_distinct > 3 else ''}"
     quantiles = fact.get("quantiles", {})
     if {"0.0", "0.5", "1.0"} <= quantiles.keys():
         low, middle, high = (_short(quantiles[share]) for share in ("0.0", "0.5", "1.0"))
@@ -135,11 +145,12 @@ def _values_text(n_distinct: int, categories: tuple[Any, ...], fact: dict[str, A
 
 
 def _short(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1e4 else f"{value:,.0f}" if isinstance(value, float) else str(value)
+    """A quantile in few digits."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
 def _written_by(path: str) -> str:
-    import zipfile
-
     with zipfile.ZipFile(path) as archive:
         return str(json.loads(archive.read("model.json")).get("rfod_version"))[:20]

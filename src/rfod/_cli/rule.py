@@ -94,12 +94,6 @@ class StreamRule:
             self._cut = values[passed[-1]] if len(passed) else -np.inf
             self.n_flagged = int(ranks[passed[-1]]) if len(passed) else 0
 
-    def holds(self, score: float, p_value: float) -> bool:
-        """Whether one row that was a candidate is a finding; a tie at the end of the highest scores counts."""
-        if self.rule.contamination is not None:
-            return True
-        return bool(score >= self._cut) if self.rule.top is not None else bool(p_value <= self._cut)
-
     def final(self, scores: Floats, p_values: Floats, candidates: Mask) -> Mask:
         """Which candidates are findings; called for the rows in their order, after `settle`."""
         if self.rule.contamination is not None:

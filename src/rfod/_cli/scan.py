@@ -15,6 +15,7 @@ from rfod._cli.console import Voice, naming, stdout_console
 from rfod._cli.findings import Finding, collect, show
 from rfod._cli.inputs import check_key, one_source
 from rfod._cli.rule import Rule
+from rfod._cli.stream import NEAREST
 from rfod._io.options import BATCH_ROWS
 from rfod._io.sinks import check_target, format_of, open_sink
 from rfod._io.sources import read_all
@@ -35,7 +36,6 @@ def scan(
             "-o",
             metavar="FILE",
             help="Write all rows with their scores to a .csv, .parquet or .jsonl file; - for stdout.",
-            rich_help_panel="Output",
         ),
     ] = None,
     cells: choices.Cells = False,
@@ -90,7 +90,7 @@ def scan(
         order = np.argsort(-found.row_scores, kind="stable")
         worst = order[flagged[order]]
         n_shown = len(worst) if as_json else min(show_rows, len(worst))
-        findings = collect(found, piece, worst[:n_shown] if len(worst) else order[: min(5, show_rows)])
+        findings = collect(found, piece, worst[:n_shown] if len(worst) else order[: min(NEAREST, show_rows)])
         if output is not None:
             schema = (cells_schema if cells else rows_schema)(key_type_of(found))
             with open_sink(output, schema) as write:

@@ -31,7 +31,9 @@ def score(
     model: Annotated[str, typer.Argument(help="A model file that rfod fit wrote.", show_default=False)],
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False),
+        typer.Argument(
+            metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False
+        ),
     ] = None,
     key: choices.Key = None,
     output: Annotated[
@@ -42,7 +44,6 @@ def score(
             metavar="PATH",
             help="Write all rows with their scores to a .csv, .parquet or .jsonl file (- for stdout), or to a folder: "
             "one Parquet file per table.",
-            rich_help_panel="Output",
         ),
     ] = None,
     cells: choices.Cells = False,
@@ -97,7 +98,7 @@ def score(
         if as_json:
             summaries.append(summary_of(source, tally, rule))
         elif output != "-" and not quiet:
-            print_findings(tally.findings, tally.n_flagged, rule, key, target)
+            print_findings(tally.highest(show_rows), tally.n_flagged, rule, key, target)
         voice.say(
             f"{source.name}: {tally.n_rows:,} rows judged; {tally.n_flagged:,} flagged "
             f"({tally.n_flagged / tally.n_rows:.2%}; {rule.words()})."
@@ -115,7 +116,9 @@ def load_detector(path: str, jobs: int) -> RFOD:
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
     with naming(path):
-        return load(path).set_params(n_jobs=jobs, verbose=0)
+        detector = load(path)
+    detector.set_params(n_jobs=jobs, verbose=0)
+    return detector
 
 
 def targets_for(places: list[str], output: str | None, cells: bool) -> list[str | None]:
@@ -165,12 +168,12 @@ def judge_source(detector: RFOD, source: Source, key: str | None, answers: Answe
 
 
 def summary_of(source: Source, tally: Tally, rule: Rule) -> dict[str, object]:
-    """Plain values for --json."""
+    """Plain values for --json; at most MOST_JSON_FINDINGS findings, since all are in the file that -o writes."""
     return {
         "source": source.name,
         "n_rows": tally.n_rows,
         "n_flagged": tally.n_flagged,
         "rule": rule.words(),
         "notes": source.notes.texts(),
-        "findings": [finding.to_json() for finding in tally.findings],
+        "findings": [finding.to_json() for finding in tally.highest(tally.n_flagged)],
     }

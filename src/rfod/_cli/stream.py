@@ -20,6 +20,8 @@ from rfod._io.pieces import Piece
 from rfod._io.sinks import Format, Write, open_sink
 from rfod.detection import Detection
 
+NEAREST = 5  # rows shown where none is a finding
+
 
 @dataclass
 class Tally:
@@ -28,12 +30,12 @@ class Tally:
     n_rows: int = 0
     n_flagged: int = 0
     worst: list[tuple[float, int, Finding]] = field(default_factory=list)
-    """A heap of the findings with the highest scores: score, minus the row, the finding."""
+    """A heap of the rows with the highest scores: score, minus the row, the row."""
 
-    @property
-    def findings(self) -> list[Finding]:
-        """Highest score first."""
-        return [finding for _, _, finding in sorted(self.worst, reverse=True)]
+    def highest(self, n: int) -> list[Finding]:
+        """Findings, highest score first; the highest rows where there is no finding."""
+        n_wanted = min(n, self.n_flagged or NEAREST)
+        return [finding for _, _, finding in sorted(self.worst, reverse=True)[:n_wanted]]
 
 
 class Answers:
@@ -50,7 +52,6 @@ class Answers:
         self._write: Callable[[pa.Table], None] | None = None
         self._waiting: Any = None
         self._schema: pa.Schema | None = None
-        self._candidates: list[Finding] = []
         self.tally = Tally()
 
     def __enter__(self) -> Answers:
@@ -64,7 +65,7 @@ class Answers:
         """The answer for the next piece."""
         candidates = self._rule.candidates(found)
         self.tally.n_rows += len(found)
-        self._remember(found, piece, candidates)
+        self._remember(found, piece)
         if self._output is None:
             return
         if self._schema is None:
@@ -82,12 +83,11 @@ class Answers:
                 table = table.append_column("row_p", pa.array(found.row_p_values[places]))
             self._write(table)
 
-    def _remember(self, found: Detection, piece: Piece, candidates: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
-        """Keep the highest candidates for the terminal; being the highest, they are the first to become findings."""
+    def _remember(self, found: Detection, piece: Piece) -> None:
+        """Keep the highest rows for the terminal; being the highest, they are the first to become findings."""
         if not self._n_shown:
             return
-        picked = np.flatnonzero(candidates)
-        picked = picked[np.argsort(-found.row_scores[picked], kind="stable")][: self._n_shown]
+        picked = np.argsort(-found.row_scores, kind="stable")[: self._n_shown]
         if len(self.tally.worst) == self._n_shown:
             picked = picked[found.row_scores[picked] > self.tally.worst[0][0]]
         for finding in collect(found, piece, picked):
@@ -101,11 +101,13 @@ class Answers:
             self._write = self._sink()
             return
         folder = None if self._output in (None, "-") else Path(str(self._output)).parent
-        self._waiting = self._stack.enter_context(tempfile.TemporaryFile(dir=folder))
+        self._waiting = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # the stack closes it
+        self._stack.callback(self._waiting.close)
         fields = [pa.field("row_score", pa.float64()), pa.field("row_p", pa.float64())] if self._cells else []
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         self._writer = pa.ipc.new_stream(self._waiting, pa.schema([*schema, *fields]), options=options)
-        self._write = self._writer.write_table
+        # one batch per table, so that the cells of a row stay together
+        self._write = lambda table: self._writer.write_table(table.combine_chunks())
 
     def _sink(self) -> Write:
         assert self._schema is not None
@@ -115,7 +117,7 @@ class Answers:
     def settle(self) -> None:
         """All pieces have been added: decide, and finish the file."""
         self._rule.settle()
-        self._count()
+        self.tally.n_flagged = self._rule.n_flagged
         if self._waiting is None:
             return
         self._writer.close()
@@ -125,10 +127,6 @@ class Answers:
             table = self._settled_cells(batch) if self._cells else self._settled_rows(batch)
             if table.num_rows:
                 write(table)
-
-    def _count(self) -> None:
-        self.tally.n_flagged = self._rule.n_flagged
-        self.tally.worst = [entry for entry in self.tally.worst if self._rule.holds(entry[2].score, entry[2].p_value)]
 
     def _settled_rows(self, batch: pa.RecordBatch) -> pa.Table:
         table = pa.Table.from_batches([batch])

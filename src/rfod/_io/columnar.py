@@ -37,9 +37,7 @@ class ColumnarSource:
 
     def pieces(self) -> Iterator[Piece]:
         """The rows in the order of the file names, one batch in memory at a time."""
-        columns = None
-        if self._options.columns is not None:
-            columns = [name for name in self._schema.names if name in self._options.columns]
+        columns = self._options.picked(self._schema.names)
         for fragment in self._fragments:
             try:
                 batches = fragment.to_batches(

@@ -52,7 +52,7 @@ class QuerySource:
                         table = planner.convert(table, None)
                     yield from cut(table, None, self._n_read, self._options.batch_rows)
                     self._n_read += batch.num_rows
-        except (OSError, pa.ArrowException, *_driver_errors()) as error:
+        except _database_errors() as error:
             raise InputError(f"{self.name}: {_one_line(error)} Hint: check --sql and --db.") from error
 
 
@@ -75,10 +75,9 @@ def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
             # the driver takes the type of a column from the first batch, so that should be a large one
             size = {"adbc.sqlite.query.batch_rows": str(options.batch_rows)}
             connection = dbapi.connect(f"file:{quote(path)}?mode=ro")
-            connection.adbc_connection  # noqa: B018
             return _WithStatementOptions(connection, size)
         return dbapi.connect(address)
-    except (OSError, *_driver_errors()) as error:
+    except _database_errors() as error:
         raise InputError(
             f"--db {scheme}: {_one_line(error)} Hint: is the server there, and the address right?"
         ) from error
@@ -100,15 +99,12 @@ class _WithStatementOptions:
         return self._connection.cursor(adbc_stmt_kwargs=self._options)
 
 
-def _driver_errors() -> tuple[type[Exception], ...]:
-    try:
-        manager = importlib.import_module("adbc_driver_manager")
-    except ImportError:
-        return ()
-    return (manager.Error,)
+def _database_errors() -> tuple[type[BaseException], ...]:
+    """What a driver raises; only asked for when one is installed."""
+    return (OSError, pa.ArrowException, importlib.import_module("adbc_driver_manager").Error)
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:240]
 
 

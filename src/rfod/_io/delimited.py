@@ -46,7 +46,7 @@ class DelimitedSource:
 
     def pieces(self) -> Iterator[Piece]:
         """The rows; the first ones are looked at together to decide what each column holds."""
-        names = [name for name in self.dialect.names if self._wanted(name)]
+        names = self._options.picked(self.dialect.names)
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
         first_row = 0
         for table, lines in _gathered(self._batches(names), _DECISION_ROWS):
@@ -54,9 +54,6 @@ class DelimitedSource:
             yield from cut(planner.convert(table, lines), lines, first_row, self._options.batch_rows)
             first_row += table.num_rows
         self._bytes.close()
-
-    def _wanted(self, name: str) -> bool:
-        return self._options.columns is None or name in self._options.columns
 
     def _batches(self, names: list[str]) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
         """All columns parsed as text, with the line of each row."""

@@ -89,7 +89,7 @@ def _rows(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[
 
 
 def _fitness(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[float, ...]:
-    """How well a layout fits: agreement of rows, of the header, no other separator inside, plain quotes, more fields."""
+    """How well a layout fits: rows agree, the header too, no other separator inside, plain quotes, more fields."""
     rows, _ = _rows(sample, whole, separator, quote)
     if not rows:
         return (-1.0,)

@@ -41,9 +41,7 @@ class JsonLinesSource:
         first_row = 0
         for rows, lines in self._blocks():
             table = self._parse(rows, lines)
-            if self._options.columns is not None:
-                table = table.select([name for name in table.column_names if name in self._options.columns])
-            table = planner.convert(table, lines)
+            table = planner.convert(table.select(self._options.picked(table.column_names)), lines)
             schema = table.schema if schema is None else self._same_names(schema, table.schema)
             yield from cut(_filled(table, schema), lines, first_row, self._options.batch_rows)
             first_row += table.num_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 BATCH_ROWS = 65_536
@@ -25,3 +25,9 @@ class ReadOptions:
     columns: frozenset[str] | None = None
     """The columns that are needed; None for all."""
     batch_rows: int = BATCH_ROWS
+
+    def picked(self, names: Sequence[str]) -> list[str]:
+        """The columns to read; all where a needed one is absent, so that an error can tell what there is."""
+        if self.columns is None or not self.columns <= set(names):
+            return list(names)
+        return [name for name in names if name in self.columns]

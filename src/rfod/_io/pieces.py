@@ -28,7 +28,11 @@ class Source(Protocol):
     """A table that is read piece by piece, once."""
 
     name: str
-    notes: Notes
+
+    @property
+    def notes(self) -> Notes:
+        """What the reader noticed so far."""
+        ...
 
     def pieces(self) -> Iterator[Piece]:
         """The rows, in order."""

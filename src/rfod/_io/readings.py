@@ -19,7 +19,7 @@ TRUTH = {"true": True, "false": False, "yes": True, "no": False, "y": True, "n":
 TRUTH |= {"t": True, "f": False}
 
 _CURRENCY = "[€$£¥]"
-_GROUP = {".": "[,' \u00a0\u202f’]", ",": "[.' \u00a0\u202f’]"}
+_GROUP = {".": "[,' \u00a0\u202f\u2019]", ",": "[.' \u00a0\u202f\u2019]"}
 
 
 def _number_pattern(decimal: str) -> str:

@@ -60,8 +60,8 @@ def replaced(path: str) -> Iterator[str]:
         yield temporary
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

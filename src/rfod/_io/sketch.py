@@ -12,8 +12,8 @@ CAPACITY = 4096
 class QuantileSketch:
     """Mergeable; the rank of an answer is off by about log2(n / CAPACITY) / CAPACITY of n, 0.3 % at a billion numbers.
 
-    Numbers are kept as they are until there are more than CAPACITY; then a full buffer is sorted and every second number
-    (the odd or the even ones, by a seeded coin) moves up a level, where it counts twice.
+    Numbers are kept as they are until there are more than CAPACITY; then a full buffer is sorted and every second
+    number (the odd or the even ones, by a seeded coin) moves up a level, where it counts twice.
     """
 
     def __init__(self, seed: int = 0) -> None:

@@ -48,7 +48,7 @@ def expand(place: str) -> list[str]:
     """The files that a pattern stands for, in order; the place itself if it is no pattern."""
     if not any(sign in place for sign in _PATTERN) or Path(place).exists():
         return [place]
-    paths = sorted(glob.glob(place, recursive=True))
+    paths = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  # which knows absolute patterns too
     if not paths:
         raise InputError(
             f"{place}: no file has a name like that. Hint: put the pattern in quotes, and check the folder."
@@ -179,5 +179,6 @@ def read_all(source: Source, tick: Callable[[int], None] | None = None) -> Piece
             tick(piece.rows.num_rows)
     if not tables:
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-    joined = None if any(part is None for part in lines) else np.concatenate(lines)  # type: ignore[arg-type]
+    known = [part for part in lines if part is not None]
+    joined = np.concatenate(known) if len(known) == len(lines) else None
     return Piece(pa.concat_tables(tables, promote_options="permissive"), 0, joined)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import difflib
 import gzip
 import io
 import lzma
-import os
 import sys
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -69,7 +69,7 @@ def open_bytes(path: str | BinaryIO) -> CountingStream:
     if path == "-":
         return CountingStream(sys.stdin.buffer, None)
     try:
-        return CountingStream(Path(path).open("rb"), os.path.getsize(path))
+        return CountingStream(Path(path).open("rb"), Path(path).stat().st_size)
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file.{_near(path)}") from error
     except IsADirectoryError as error:
@@ -80,8 +80,6 @@ def open_bytes(path: str | BinaryIO) -> CountingStream:
 
 def _near(path: str) -> str:
     """A hint at a file with nearly that name."""
-    import difflib
-
     folder = Path(path).parent
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     near = difflib.get_close_matches(Path(path).name, names, 1)
