@@ -369,10 +369,11 @@ def _descend(codes, rows, row_stride, feature_stride, words, word_base, leaf_bas
             child = base + (word >> _U32)
             n_set_words = (word >> _U25) & _U7
             code = np.uint64(codes[np.uint64(rows[i]) * row_stride + (word & _U0xFFFF) * feature_stride])
-            if n_set_words == _U0:
-                right = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
-            else:
-                right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
+            # Both tests are made and one is taken: the processor could not predict which kind comes next.
+            is_set = np.uint64(n_set_words != _U0)
+            ordered = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
+            listed = (words[child + (code >> _U6) * is_set] >> (code & _U63)) & _U1
+            right = ordered ^ ((ordered ^ listed) & is_set)
             leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
             at[n_left] = child + n_set_words + right
             active[n_left] = i

@@ -36,10 +36,16 @@ class DelimitedSource:
         self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes)
         sample, whole = self._text.sample()
         self.dialect = find_dialect(sample, whole, self.name, options, self.notes)
-        self._has_quotes = self.dialect.quote is not None
-        self._skipped: list[int] = []
+        self._n_before = self.dialect.n_lines_before
         self._n_parsed = 0
         self._n_breaks = 0
+        """Line breaks inside of quotes so far."""
+        self._skipped: list[int] = []
+        """Positions of rows that were left out, among all rows."""
+        self._unnamed: list[tuple[int, int] | None] = []
+        """Of each of these, how many fields it has and how many line breaks; None for blank lines."""
+        self._n_named = 0
+        self._tail = ""
 
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
@@ -57,6 +63,7 @@ class DelimitedSource:
 
     def _batches(self, names: list[str]) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
         """All columns parsed as text, with the line of each row."""
+        quoted = self.dialect.quote is not None
         try:
             reader = pc_csv.open_csv(
                 self._text,
@@ -64,13 +71,13 @@ class DelimitedSource:
                     use_threads=False,  # so that rows that do not parse know their number
                     block_size=BLOCK_BYTES,
                     column_names=list(self.dialect.names),
-                    skip_rows=self.dialect.n_lines_before,
+                    skip_rows=self._n_before,
                 ),
                 parse_options=pc_csv.ParseOptions(
                     delimiter=self.dialect.separator,
                     quote_char=self.dialect.quote or False,
-                    double_quote=self._has_quotes,
-                    newlines_in_values=self._has_quotes,
+                    double_quote=quoted,
+                    newlines_in_values=quoted,
                     ignore_empty_lines=False,  # they are counted, for the line numbers
                     invalid_row_handler=self._skip,
                 ),
@@ -81,52 +88,62 @@ class DelimitedSource:
                 ),
             )
             for batch in reader:
+                if not batch.num_rows:
+                    continue
                 table = pa.Table.from_batches([batch])
                 lines = self._lines(table)
                 yield table.select(names), lines
+            for place in range(self._n_named, len(self._skipped)):
+                self._name_bad_line(place, 0)
             self._check_last_quote()
         except pa.ArrowInvalid as error:
             raise InputError(self._message(error)) from error
 
     def _skip(self, row: Any) -> str:
-        """Called for each row with another number of fields."""
-        self._skipped.append(row.number - self.dialect.n_lines_before - 1)
-        if row.text.strip():
-            self.notes.bad_line(row.number + self._n_breaks, row.actual_columns)
+        """Called for each row with another number of fields, before the rows around it arrive."""
+        self._skipped.append(row.number - self._n_before - 1)
+        self._unnamed.append((row.actual_columns, row.text.count("\n")) if row.text.strip() else None)
         return "skip"
 
     def _lines(self, table: pa.Table) -> NDArray[np.int64]:
         """Line on which each row begins: rows that were left out and line breaks inside of quotes are counted."""
+        breaks = self._breaks(table)
         skipped = np.array(self._skipped, dtype=np.int64)
-        # position among all parsed rows = own position + how many before were left out
+        n_good_before = skipped - np.arange(len(skipped))  # of each row that was left out
         positions = np.arange(self._n_parsed, self._n_parsed + table.num_rows)
-        before = np.searchsorted(skipped - np.arange(len(skipped)), positions, side="right")
-        lines = positions + before + self.dialect.n_lines_before + 1 + self._n_breaks
+        lines = positions + np.searchsorted(n_good_before, positions, side="right") + self._n_before + 1
+        lines += self._n_breaks + np.concatenate([[0], np.cumsum(breaks)])[:-1]
         self._n_parsed += table.num_rows
-        self._tail = ""
-        if self._has_quotes and table.num_rows:
-            breaks = self._breaks(table)
-            if breaks is not None:
-                lines[1:] += np.cumsum(breaks)[:-1]
-                self._n_breaks += int(breaks.sum())
-                self._tail = table.column(table.num_columns - 1)[-1].as_py()
+        named = [place for place in range(self._n_named, len(skipped)) if n_good_before[place] <= self._n_parsed]
+        for place in named:
+            n_inside = int(breaks[: max(0, int(n_good_before[place]) - (self._n_parsed - table.num_rows))].sum())
+            self._name_bad_line(place, n_inside)
+        self._n_breaks += int(breaks.sum())
+        self._tail = table.column(table.num_columns - 1)[-1].as_py() if breaks.any() else ""
         return lines
 
-    def _breaks(self, table: pa.Table) -> NDArray[np.int64] | None:
-        """Line breaks inside of each row; None where there are none."""
-        counts = None
-        for column in table.columns:
-            found = pc.count_substring_regex(column, "\r\n|\n|\r") if _has_break(column) else None
-            if found is not None:
-                counts = found.to_numpy() if counts is None else counts + found.to_numpy()
-        return None if counts is None else counts.astype(np.int64)
+    def _name_bad_line(self, place: int, n_inside: int) -> None:
+        """Note the line of a row that was left out, now that the rows before it are known."""
+        self._n_named = place + 1
+        described = self._unnamed[place]
+        if described is not None:
+            n_fields, n_own_breaks = described
+            self.notes.bad_line(self._skipped[place] + self._n_before + 1 + self._n_breaks + n_inside, n_fields)
+            self._n_breaks += n_own_breaks
+
+    def _breaks(self, table: pa.Table) -> NDArray[np.int64]:
+        """Line breaks inside of each row."""
+        counts = np.zeros(table.num_rows, dtype=np.int64)
+        for column in table.columns if self.dialect.quote is not None else ():
+            if _has_break(column):
+                counts += pc.count_substring_regex(column, "\r\n|\n|\r").to_numpy()
+        return counts
 
     def _check_last_quote(self) -> None:
         """A quote that never ends swallows the rest of the file; what swallows must not be silent."""
         quote = (self.dialect.quote or "").encode()
-        tail = getattr(self, "_tail", "")
-        if "\n" in tail and self._text.last_byte != quote:
-            line = self._n_parsed + len(self._skipped) + self.dialect.n_lines_before + self._n_breaks - tail.count("\n")
+        if "\n" in self._tail and self._text.last_byte != quote:
+            line = self._n_parsed + len(self._skipped) + self._n_before + self._n_breaks - self._tail.count("\n")
             raise InputError(
                 f"{self.name}, line {line:,}: the quote {self.dialect.quote} that opens here is never closed. "
                 "Hint: close it, or read quotes as ordinary characters: --quote none."
@@ -146,7 +163,7 @@ class DelimitedSource:
         return table.filter(pa.array(~empty)), lines[~empty]
 
     def _message(self, error: pa.ArrowInvalid) -> str:
-        line = self._n_parsed + len(self._skipped) + self.dialect.n_lines_before + self._n_breaks + 1
+        line = self._n_parsed + len(self._skipped) + self._n_before + self._n_breaks + 1
         if "straddl" in str(error):
             return (
                 f"{self.name}, after line {line:,}: a row is longer than {BLOCK_BYTES >> 20} MB; most often a quote "
