@@ -58,8 +58,10 @@ def collect(found: Detection, piece: Piece, picked: NDArray[np.intp]) -> list[Fi
     findings = []
     for row in picked:
         position = int(row) + piece.first_row
-        cells = sorted(of_row.get(position, []), key=lambda cell: -cell["score"] * cell["weight"])[:N_CELLS]
+        cells = sorted(of_row.get(position, []), key=lambda cell: -cell["score"] * cell["weight"])
         least = _SHARE_OF_WORST * cells[0]["score"] * cells[0]["weight"] if cells else 0.0
+        # the likeliest of many categories may itself be unlikely; where it is what stands there, nothing is to be seen
+        cells = [cell for cell in cells if cell["observed"] != cell["expected"]] or cells[:1]
         names = ("column", "observed", "expected", "score", "weight", "p_value")
         findings.append(
             Finding(
@@ -69,7 +71,9 @@ def collect(found: Detection, piece: Piece, picked: NDArray[np.intp]) -> list[Fi
                 float(found.row_scores[row]),
                 float(found.row_p_values[row]),
                 tuple(
-                    {name: cell[name] for name in names} for cell in cells if cell["score"] * cell["weight"] >= least
+                    {name: cell[name] for name in names}
+                    for cell in cells[:N_CELLS]
+                    if cell["score"] * cell["weight"] >= least
                 ),
             )
         )

@@ -9,7 +9,7 @@ import typer
 from rfod._cli import choices
 from rfod._cli.choices import DEFAULTS, SEED, column_types, read_options
 from rfod._cli.console import Voice, naming
-from rfod._cli.inputs import check_key, one_source
+from rfod._cli.inputs import check_training, one_source
 from rfod._io.errors import InputError
 from rfod._io.facts import SourceFacts, attach_facts
 from rfod._io.options import BATCH_ROWS
@@ -89,7 +89,7 @@ def fit(
         verbose=int(voice.draws),
     )
     with voice.stage("forests"), voice.remarks(), naming(source.name):
-        check_key(rows, key)
+        check_training(rows, key)
         detector.fit(rows)
     detector.set_params(verbose=0)
     with voice.stage("writing"), replaced(output) as temporary:

@@ -27,6 +27,13 @@ def one_source(table: str | None, sql: str | None, database: str | None, options
     return open_source(str(table), options)
 
 
+def check_training(rows: pa.Table, key: str | None) -> None:
+    """Raise `InputError` for a table that nothing can be learnt from."""
+    if rows.num_rows < 2:
+        raise InputError("the table has one row. Hint: what is ordinary is learnt from many rows.")
+    check_key(rows, key)
+
+
 def check_key(rows: pa.Table, key: str | None) -> None:
     """Raise `InputError` for a key that is no column."""
     if key is None or key in rows.column_names:

@@ -13,7 +13,7 @@ from rfod._cli.answers import cells_schema, cells_table, key_type_of, rows_schem
 from rfod._cli.choices import DEFAULTS, SEED, check_rule, column_types, read_options
 from rfod._cli.console import Voice, naming, stdout_console
 from rfod._cli.findings import Finding, collect, show
-from rfod._cli.inputs import check_key, one_source
+from rfod._cli.inputs import check_training, one_source
 from rfod._cli.rule import Rule
 from rfod._cli.stream import NEAREST
 from rfod._io.options import BATCH_ROWS
@@ -81,7 +81,7 @@ def scan(
     params = {"n_estimators": trees, "alpha": alpha, "beta": beta, "random_state": seed, "n_jobs": jobs}
     params |= {} if trim is None else {"trim": trim}
     with voice.stage("forests"), voice.remarks(), naming(source.name):
-        check_key(piece.rows, key)
+        check_training(piece.rows, key)
         found = scan_table(
             piece.rows, key=key, column_types=column_types(options.kinds), verbose=int(voice.draws), **params
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,20 @@ from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Planner
-from rfod._io.streams import open_bytes, unpack
+from rfod._io.streams import closing_on_error, open_bytes, unpack
 
 BLOCK_BYTES = 1 << 24  # no row may be longer than two blocks
 _DECISION_ROWS = 100_000
+
+
+class _Skipped(NamedTuple):
+    """A row that was left out because of its number of fields."""
+
+    position: int
+    """Among all rows of the file, from 0."""
+    n_fields: int
+    n_breaks: int
+    """Line breaks inside of it."""
 
 
 class DelimitedSource:
@@ -33,17 +43,15 @@ class DelimitedSource:
         self.notes = Notes()
         self._options = options
         self._bytes = open_bytes(path)
-        self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes)
-        sample, whole = self._text.sample()
-        self.dialect = find_dialect(sample, whole, self.name, options, self.notes)
+        with closing_on_error(self._bytes):
+            self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes)
+            sample, whole = self._text.sample()
+            self.dialect = find_dialect(sample, whole, self.name, options, self.notes)
         self._n_before = self.dialect.n_lines_before
         self._n_parsed = 0
         self._n_breaks = 0
         """Line breaks inside of quotes so far."""
-        self._skipped: list[int] = []
-        """Positions of rows that were left out, among all rows."""
-        self._unnamed: list[tuple[int, int] | None] = []
-        """Of each of these, how many fields it has and how many line breaks; None for blank lines."""
+        self._skipped: list[_Skipped] = []
         self._n_named = 0
         self._tail = ""
 
@@ -55,11 +63,11 @@ class DelimitedSource:
         names = self._options.picked(self.dialect.names)
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
         first_row = 0
-        for table, lines in _gathered(self._batches(names), _DECISION_ROWS):
-            table, lines = self._without_empty(table, lines)
-            yield from cut(planner.convert(table, lines), lines, first_row, self._options.batch_rows)
-            first_row += table.num_rows
-        self._bytes.close()
+        with self._bytes:
+            for table, lines in _gathered(self._batches(names), _DECISION_ROWS):
+                table, lines = self._without_empty(table, lines)
+                yield from cut(planner.convert(table, lines), lines, first_row, self._options.batch_rows)
+                first_row += table.num_rows
 
     def _batches(self, names: list[str]) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
         """All columns parsed as text, with the line of each row."""
@@ -94,42 +102,42 @@ class DelimitedSource:
                 lines = self._lines(table)
                 yield table.select(names), lines
             for place in range(self._n_named, len(self._skipped)):
-                self._name_bad_line(place, 0)
+                self._name_bad_line(self._n_breaks + sum(row.n_breaks for row in self._skipped[:place]))
             self._check_last_quote()
         except pa.ArrowInvalid as error:
             raise InputError(self._message(error)) from error
 
     def _skip(self, row: Any) -> str:
         """Called for each row with another number of fields, before the rows around it arrive."""
-        self._skipped.append(row.number - self._n_before - 1)
-        self._unnamed.append((row.actual_columns, row.text.count("\n")) if row.text.strip() else None)
+        self._skipped.append(_Skipped(row.number - self._n_before - 1, row.actual_columns, row.text.count("\n")))
         return "skip"
 
     def _lines(self, table: pa.Table) -> NDArray[np.int64]:
         """Line on which each row begins: rows that were left out and line breaks inside of quotes are counted."""
         breaks = self._breaks(table)
-        skipped = np.array(self._skipped, dtype=np.int64)
-        n_good_before = skipped - np.arange(len(skipped))  # of each row that was left out
+        n_good_before = np.array([row.position for row in self._skipped], dtype=np.int64)
+        n_good_before -= np.arange(len(self._skipped))
+        breaks_of_skipped = np.cumsum([0, *(row.n_breaks for row in self._skipped)])
         positions = np.arange(self._n_parsed, self._n_parsed + table.num_rows)
-        lines = positions + np.searchsorted(n_good_before, positions, side="right") + self._n_before + 1
-        lines += self._n_breaks + np.concatenate([[0], np.cumsum(breaks)])[:-1]
+        n_skipped_before = np.searchsorted(n_good_before, positions, side="right")
+        breaks_before = self._n_breaks + np.concatenate([[0], np.cumsum(breaks)])
+        lines = positions + n_skipped_before + self._n_before + 1
+        lines += breaks_before[:-1] + breaks_of_skipped[n_skipped_before]
+        for place in range(self._n_named, len(self._skipped)):
+            n_before_in_table = int(n_good_before[place]) - self._n_parsed
+            if n_before_in_table > table.num_rows:
+                break
+            self._name_bad_line(int(breaks_before[n_before_in_table] + breaks_of_skipped[place]))
         self._n_parsed += table.num_rows
-        named = [place for place in range(self._n_named, len(skipped)) if n_good_before[place] <= self._n_parsed]
-        for place in named:
-            n_inside = int(breaks[: max(0, int(n_good_before[place]) - (self._n_parsed - table.num_rows))].sum())
-            self._name_bad_line(place, n_inside)
-        self._n_breaks += int(breaks.sum())
+        self._n_breaks = int(breaks_before[-1])
         self._tail = table.column(table.num_columns - 1)[-1].as_py() if breaks.any() else ""
         return lines
 
-    def _name_bad_line(self, place: int, n_inside: int) -> None:
-        """Note the line of a row that was left out, now that the rows before it are known."""
-        self._n_named = place + 1
-        described = self._unnamed[place]
-        if described is not None:
-            n_fields, n_own_breaks = described
-            self.notes.bad_line(self._skipped[place] + self._n_before + 1 + self._n_breaks + n_inside, n_fields)
-            self._n_breaks += n_own_breaks
+    def _name_bad_line(self, breaks_before: int) -> None:
+        """Note the line of the next row that was left out, now that the rows before it are known."""
+        row = self._skipped[self._n_named]
+        self._n_named += 1
+        self.notes.bad_line(row.position + self._n_before + 1 + breaks_before, row.n_fields)
 
     def _breaks(self, table: pa.Table) -> NDArray[np.int64]:
         """Line breaks inside of each row."""

@@ -18,7 +18,7 @@ from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Planner
-from rfod._io.streams import open_bytes, unpack
+from rfod._io.streams import closing_on_error, open_bytes, unpack
 
 _BLOCK_LINES = 100_000
 
@@ -29,7 +29,8 @@ class JsonLinesSource:
     def __init__(self, path: str | BinaryIO, options: ReadOptions, name: str) -> None:
         self.name, self.notes, self._options = name, Notes(), options
         self._bytes = open_bytes(path)
-        self._text = Utf8Stream(unpack(self._bytes), name, options.encoding, self.notes)
+        with closing_on_error(self._bytes):
+            self._text = Utf8Stream(unpack(self._bytes), name, options.encoding, self.notes)
 
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
@@ -39,15 +40,15 @@ class JsonLinesSource:
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
         schema: pa.Schema | None = None
         first_row = 0
-        for rows, lines in self._blocks():
-            table = self._parse(rows, lines)
-            table = planner.convert(table.select(self._options.picked(table.column_names)), lines)
-            schema = table.schema if schema is None else self._same_names(schema, table.schema)
-            yield from cut(_filled(table, schema), lines, first_row, self._options.batch_rows)
-            first_row += table.num_rows
+        with self._bytes:
+            for rows, lines in self._blocks():
+                table = self._parse(rows, lines)
+                table = planner.convert(table.select(self._options.picked(table.column_names)), lines)
+                schema = table.schema if schema is None else self._same_names(schema, table.schema)
+                yield from cut(_filled(table, schema), lines, first_row, self._options.batch_rows)
+                first_row += table.num_rows
         if first_row == 0:
             raise InputError(f"{self.name} is empty. Hint: one JSON object per line is needed.")
-        self._bytes.close()
 
     def _blocks(self) -> Iterator[tuple[list[bytes], NDArray[np.int64]]]:
         rows, lines = [], []

@@ -8,6 +8,8 @@ import gzip
 import io
 import lzma
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -82,7 +84,7 @@ def _near(path: str) -> str:
     """A hint at a file with nearly that name."""
     folder = Path(path).parent
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    near = difflib.get_close_matches(Path(path).name, names, 1)
+    near = difflib.get_close_matches(Path(path).name, names, 1, cutoff=0.75)
     return f" Hint: did you mean {folder / near[0]}?" if near else ""
 
 
@@ -100,6 +102,16 @@ def unpack(stream: CountingStream) -> BinaryIO:
     if codec == "xz":
         return cast(BinaryIO, lzma.LZMAFile(buffered))
     return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), codec))
+
+
+@contextmanager
+def closing_on_error(stream: CountingStream) -> Iterator[None]:
+    """Close the stream if the block fails."""
+    try:
+        yield
+    except BaseException:
+        stream.close()
+        raise
 
 
 UNPACK_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError)

@@ -1,0 +1,234 @@
+"""Text files of every kind that people have, read without being told how."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rfod._io.delimited import DelimitedSource
+from rfod._io.errors import InputError
+from rfod._io.options import ReadOptions
+from rfod._io.pieces import Piece
+from rfod._io.sources import open_source, read_all
+
+spec = importlib.util.spec_from_file_location("nasty", Path(__file__).parent / "nasty.py")
+assert spec is not None
+assert spec.loader is not None
+nasty: Any = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(nasty)
+
+# Files that hold the same orders in another dress.
+SAME = [
+    "bom.csv",
+    "crlf.csv",
+    "cr.csv",
+    "latin-1.csv",
+    "utf-16.csv",
+    "utf-16-without-mark.csv",
+    "semicolons.csv",
+    "tabs.tsv",
+    "pipes.txt",
+    "thousands.csv",
+    "german-thousands.csv",
+    "american-dates.csv",
+    "three-date-formats.csv",
+    "ragged.csv",
+    "blank-lines.csv",
+    "nul-bytes.csv",
+    "excel-sep.csv",
+]
+
+
+def read(folder: Path, name: str, options: ReadOptions | None = None) -> tuple[Piece, list[str]]:
+    path = folder / name
+    path.write_bytes(nasty.FILES[name])
+    source = open_source(str(path), options or ReadOptions())
+    return read_all(source), source.notes.texts()
+
+
+def read_text(folder: Path, text: str, **options: Any) -> tuple[pa.Table, list[str]]:
+    path = folder / "text.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    source = DelimitedSource(str(path), replace(ReadOptions(), **options))
+    return read_all(source).rows, source.notes.texts()
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_orders_in_another_dress(tmp_path: Path, name: str) -> None:
+    piece, _ = read(tmp_path, name)
+    wanted = nasty.rows()
+    assert piece.rows.column("weight").to_pylist() == [row["weight"] for row in wanted]
+    assert piece.rows.column("price").to_pylist() == [row["price"] for row in wanted]
+    assert piece.rows.column("country").to_pylist() == [row["country"] for row in wanted]
+    dates = [dt.date(2024, row["date"][1], row["date"][0]) for row in wanted]
+    assert piece.rows.column("date").to_pylist() == dates
+
+
+@pytest.mark.parametrize(("name", "line"), [("bom.csv", 62), ("ragged.csv", 63), ("line-breaks.csv", 63)])
+def test_rows_know_their_lines(tmp_path: Path, name: str, line: int) -> None:
+    piece, _ = read(tmp_path, name)
+    assert piece.lines is not None
+    lines = nasty.FILES[name].decode("utf-8-sig").splitlines()
+    assert piece.lines[60] == line
+    assert lines[line - 1].startswith(piece.rows.column("id")[60].as_py())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("latin-1.csv", "read as Windows-1252"),
+        ("nul-bytes.csv", "3 NUL byte(s) removed"),
+        ("ragged.csv", "line 11 (2 fields), 123 (7 fields)"),
+        ("blank-lines.csv", "without any value left out: line 11"),
+        ("no-header.csv", "no header found; the columns are called 'column_1'"),
+        ("duplicate-headers.csv", "'weight' as 'weight_2'"),
+        ("mixed-few.csv", "column 'note': 2 value(s) are no number and count as missing: 'broken' (line 5)"),
+        ("mixed-many.csv", "column 'note' mixes numbers (67%) with other text; read as text"),
+        ("open-quote.csv", "(line 11)"),
+    ],
+)
+def test_what_had_to_be_done_is_said(tmp_path: Path, name: str, words: str) -> None:
+    _, notes = read(tmp_path, name)
+    assert any(words in note for note in notes), notes
+    assert all("\n" not in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["bom.csv", "crlf.csv", "semicolons.csv", "thousands.csv", "numbers-as-text.csv"])
+def test_nothing_to_say(tmp_path: Path, name: str) -> None:
+    assert read(tmp_path, name)[1] == []
+
+
+@pytest.mark.parametrize(("name", "words"), [("empty.csv", "is empty"), ("header-only.csv", "has no rows")])
+def test_errors_name_the_file_and_a_way_out(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        read(tmp_path, name)
+    assert name in str(caught.value)
+    assert "Hint: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_kinds_of_columns(tmp_path: Path) -> None:
+    table, notes = read_text(
+        tmp_path,
+        "zip,truth,at,zoned,clock,money,share,big\n"
+        "01234,true,2024-01-05 10:00,2024-01-05T10:00:00Z,9:15,€ 1.50,5%,99999999999999999999\n"
+        "99999,FALSE,2024-02-05 11:30:15,2024-01-05T10:00:00+02:00,23:59:01,€ 2.25,7 %,1\n",
+    )
+    assert notes == []
+    assert table.schema.types == [
+        pa.large_string(),
+        pa.bool_(),
+        pa.timestamp("us"),
+        pa.timestamp("us", "UTC"),
+        pa.time64("us"),
+        pa.float64(),
+        pa.int64(),
+        pa.float64(),
+    ]
+    assert table.column("money").to_pylist() == [1.5, 2.25]
+    assert table.column("zoned")[1].as_py().hour == 8
+    assert table.column("clock")[0].as_py() == dt.time(9, 15)
+
+
+def test_missing_values(tmp_path: Path) -> None:
+    table, notes = read_text(tmp_path, 'a,b\n1,x\nNA,\n-,N/A\n4,"-"\n')
+    assert notes == []
+    assert table.column("a").to_pylist() == [1, None, None, 4]
+    assert table.column("b").to_pylist() == ["x", None, None, "-"]
+
+
+@pytest.mark.parametrize(
+    ("dates", "kind", "wanted"),
+    [
+        (["13/02/2024", "01/03/2024"], None, dt.date(2024, 3, 1)),
+        (["02/13/2024", "01/03/2024"], None, dt.date(2024, 1, 3)),
+        (["02/03/2024", "01/03/2024"], "dmy", dt.date(2024, 3, 1)),
+        (["02/03/2024", "01/03/2024"], "mdy", dt.date(2024, 1, 3)),
+        (["1-2-2024", "31-12-2024"], None, dt.date(2024, 12, 31)),
+    ],
+)
+def test_day_and_month(tmp_path: Path, dates: list[str], kind: str | None, wanted: dt.date) -> None:
+    text = "n,when\n" + "".join(f"{n},{date}\n" for n, date in enumerate(dates))
+    table, _ = read_text(tmp_path, text, kinds={"when": kind} if kind else {})
+    assert table.column("when")[1].as_py() == wanted
+
+
+@pytest.mark.parametrize("dates", [["02/03/2024", "01/03/2024"], ["13/02/2024", "02/13/2024"]])
+def test_dates_that_could_be_either_stay_text(tmp_path: Path, dates: list[str]) -> None:
+    table, notes = read_text(tmp_path, "n,when\n" + "".join(f"{n},{date}\n" for n, date in enumerate(dates)))
+    assert pa.types.is_large_string(table.schema.field("when").type)
+    assert "--type 'when'=dmy" in notes[0]
+
+
+def test_a_comma_that_could_be_either_is_said(tmp_path: Path) -> None:
+    text = "a;b\n1,234;x\n5,678;y\n"
+    table, notes = read_text(tmp_path, text)
+    assert table.column("a").to_pylist() == [1234, 5678]
+    assert "--decimal ," in notes[0]
+    assert read_text(tmp_path, text, decimal=",")[0].column("a").to_pylist() == [1.234, 5.678]
+
+
+def test_told_layout(tmp_path: Path) -> None:
+    table, _ = read_text(tmp_path, "a#b\n'x#y'#2\n", separator="#", quote="'", header=True)
+    assert table.to_pylist() == [{"a": "x#y", "b": 2}]
+    table, _ = read_text(tmp_path, '1,"x\n2,y\n', quote="none", header=False)
+    assert table.column("column_2").to_pylist() == ['"x', "y"]
+
+
+def test_a_quote_that_never_ends(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'line 3: the quote " that opens here is never closed.*--quote none'):
+        read_text(tmp_path, 'a,b\n1,2\n3,"4\n5,6\n', quote='"')
+
+
+def test_lines_after_breaks_inside_of_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "breaks.csv"
+    path.write_text('a,b\n1,"x\ny"\n2\n3,z\n"4\n5"\n6,w\n')
+    source = DelimitedSource(str(path), ReadOptions())
+    piece = read_all(source)
+    assert piece.lines is not None
+    assert piece.lines.tolist() == [2, 5, 8]
+    assert "line 4 (1 field), 6 (1 field)" in source.notes.texts()[0]
+
+
+def test_row_names_without_a_heading(tmp_path: Path) -> None:
+    table, notes = read_text(tmp_path, "a,b\nr1,1,2\nr2,3,4\n")
+    assert table.column_names == ["column_1", "a", "b"]
+    assert "without a name" in notes[0]
+    assert read_text(tmp_path, "a,b\n1,2,\n3,4,\n")[0].column_names == ["a", "b", "column_3"]
+
+
+def test_bytes_that_are_no_text_late_in_the_file(tmp_path: Path) -> None:
+    late = "a,b\n" + "1,x\n" * 400_000
+    (tmp_path / "late.csv").write_bytes((late + "2,caf\u00e9\n").encode("latin-1"))
+    source = open_source(str(tmp_path / "late.csv"), ReadOptions())
+    assert read_all(source).rows.column("b")[-1].as_py() == "café"
+    (tmp_path / "mixed.csv").write_bytes(("é,b\n" + late[4:]).encode() + b"2,caf\xe9\n")
+    with pytest.raises(InputError, match=r"line 400,002: byte 0xe9 is no UTF-8"):
+        read_all(open_source(str(tmp_path / "mixed.csv"), ReadOptions()))
+    with pytest.raises(InputError, match="there is no encoding 'klingon'"):
+        open_source(str(tmp_path / "mixed.csv"), ReadOptions(encoding="klingon"))
+
+
+def test_columns_a_model_was_fitted_on(tmp_path: Path) -> None:
+    text = "code,price,label\n1,abc,1\n2,def,0\n"
+    with pytest.raises(InputError, match=r"line 2, column 'price': 'abc' is no number.*fit again"):
+        read_text(tmp_path, text, kinds={"price": "numeric"}, told=frozenset({"price"}))
+    table, _ = read_text(tmp_path, text, columns=frozenset({"code", "label"}), kinds={"code": "categorical"})
+    assert table.to_pylist() == [{"code": "1", "label": 1}, {"code": "2", "label": 0}]
+
+
+def test_pieces_do_not_depend_on_their_size(tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").write_bytes(nasty.FILES["ragged.csv"])
+    whole = read_all(open_source(str(tmp_path / "orders.csv"), ReadOptions()))
+    small = list(open_source(str(tmp_path / "orders.csv"), ReadOptions(batch_rows=7)).pieces())
+    assert max(piece.rows.num_rows for piece in small) == 7
+    assert [piece.first_row for piece in small] == list(range(0, 120, 7))
+    assert pa.concat_tables([piece.rows for piece in small]).equals(whole.rows)
+    assert np.array_equal(np.concatenate([piece.lines for piece in small]), whole.lines)

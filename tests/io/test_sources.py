@@ -1,0 +1,175 @@
+"""Every place a table may come from."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from rfod._io.errors import InputError
+from rfod._io.options import ReadOptions
+from rfod._io.sources import open_source, read_all
+
+TABLE = pa.table({"number": [1.5, 2.5, None], "text": ["a", "b", "ü"], "year": [2023, 2023, 2024]})
+TEXT = "number,text,year\n1.5,a,2023\n2.5,b,2023\n,ü,2024\n".encode()
+LINES = b'{"number": 1.5, "text": "a", "year": 2023}\n{"number": 2.5, "text": "b", "year": 2023}\n\n' + (
+    '{"number": null, "text": "ü", "year": 2024}\n'.encode()
+)
+
+
+def rows(place: object, options: ReadOptions | None = None) -> list[dict[str, object]]:
+    return list(read_all(open_source(str(place), options or ReadOptions())).rows.to_pylist())
+
+
+def packed(data: bytes, ending: str) -> bytes:
+    if ending == ".gz":
+        return gzip.compress(data)
+    if ending == ".bz2":
+        return bz2.compress(data)
+    if ending == ".xz":
+        return lzma.compress(data)
+    sink = io.BytesIO()
+    with pa.CompressedOutputStream(pa.PythonFile(sink, "w"), {".zst": "zstd", ".lz4": "lz4"}[ending]) as stream:
+        stream.write(data)
+        stream.flush()
+        stream.close()
+        return sink.getvalue() if not sink.closed else b""
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst", ".lz4"])
+@pytest.mark.parametrize(("name", "data"), [("t.csv", TEXT), ("t.jsonl", LINES)])
+def test_compressed(tmp_path: Path, ending: str, name: str, data: bytes) -> None:
+    path = tmp_path / f"{name}{ending}"
+    if ending in (".zst", ".lz4"):
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.CompressedOutputStream(file, {".zst": "zstd", ".lz4": "lz4"}[ending]) as stream,
+        ):
+            stream.write(data)
+    else:
+        path.write_bytes(packed(data, ending))
+    assert rows(path) == TABLE.to_pylist()
+    damaged = tmp_path / f"cut-{name}{ending}"
+    damaged.write_bytes(path.read_bytes()[:-9])
+    if ending not in (".zst", ".lz4"):
+        with pytest.raises(InputError, match="damaged or cut off"):
+            rows(damaged)
+
+
+def test_columnar_files(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(TABLE, tmp_path / "t.feather")
+    with pa.ipc.new_file(str(tmp_path / "t.arrow"), TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    with pa.ipc.new_stream(str(tmp_path / "stream.arrow"), TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    for name in ("t.parquet", "t.feather", "t.arrow", "stream.arrow"):
+        assert rows(tmp_path / name) == TABLE.to_pylist(), name
+    (tmp_path / "t.parquet").rename(tmp_path / "without-ending")
+    assert rows(tmp_path / "without-ending") == TABLE.to_pylist()
+
+
+def test_folders_patterns_and_partitions(tmp_path: Path) -> None:
+    for number in range(3):
+        pq.write_table(TABLE, tmp_path / f"part-{number}.parquet")
+    assert rows(tmp_path) == TABLE.to_pylist() * 3
+    assert rows(tmp_path / "part-[01].parquet") == TABLE.to_pylist() * 2
+    hive = tmp_path / "hive"
+    pyarrow.dataset.write_dataset(TABLE, hive, format="parquet", partitioning=["year"], partitioning_flavor="hive")
+    assert {row["year"] for row in rows(hive)} == {2023, 2024}
+    assert rows(hive, ReadOptions(columns=frozenset({"year"}))) == [{"year": 2023}, {"year": 2023}, {"year": 2024}]
+
+
+def test_files_of_different_width_are_joined(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.int32())}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [1.5]}), tmp_path / "2.parquet")
+    assert [row["a"] for row in rows(tmp_path)] == [1.0, 2.0, 1.5]
+
+
+def test_text_files_together(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_bytes(TEXT)
+    (tmp_path / "2.csv").write_text("year;text;number\n2025;c;1,5\n")
+    assert rows(tmp_path / "*.csv")[3] == {"number": 1.5, "text": "c", "year": 2025}
+    (tmp_path / "3.csv").write_text("year,other\n1,2\n")
+    with pytest.raises(InputError, match=r"3\.csv: other columns .* lacks 'number', 'text' and has 'other' on top"):
+        rows(tmp_path)
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(LINES)
+    piece = read_all(open_source(str(path), ReadOptions()))
+    assert piece.rows.to_pylist() == TABLE.to_pylist()
+    assert piece.lines is not None
+    assert piece.lines.tolist() == [1, 2, 4]
+    path.write_bytes(LINES + b'{"number": 1,\n')
+    with pytest.raises(InputError, match=r"t\.jsonl, line 5: no JSON .*Hint: each line"):
+        rows(path)
+    path.write_bytes(LINES + b"[1, 2]\n")
+    with pytest.raises(InputError, match="line 5: a JSON list where an object is needed"):
+        rows(path)
+
+
+def test_json_lines_of_mixed_values(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join('{"a": %s, "b": 1}\n' % ('"odd"' if n == 7 else n) for n in range(30)))
+    source = open_source(str(path), ReadOptions())
+    assert read_all(source).rows.column("a").to_pylist()[6:9] == [6, None, 8]
+    assert "'odd' (line 8)" in source.notes.texts()[0]
+
+
+@pytest.mark.parametrize("data", [TEXT, LINES, gzip.compress(TEXT)])
+def test_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert rows("-") == TABLE.to_pylist()
+
+
+def test_arrow_stream_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(sink.getvalue())))
+    assert rows("-") == TABLE.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("gone.csv", None, "there is no such file"),
+        ("gone-*.csv", None, "no file has a name like that"),
+        ("bad.parquet", b"PAR1 but no more", "cannot be read as a table"),
+        ("sheet.xlsx", b"PK\x03\x04 zipped", "Hint: unpack it, or save the sheet as CSV"),
+    ],
+)
+def test_errors(tmp_path: Path, name: str, data: bytes | None, words: str) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=words) as caught:
+        rows(tmp_path / name)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_folders_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no files in it"):
+        rows(tmp_path)
+    (tmp_path / "a.csv").write_bytes(TEXT)
+    (tmp_path / "b.jsonl").write_bytes(LINES)
+    with pytest.raises(InputError, match=r"several kinds \(.csv, .jsonl\)"):
+        rows(tmp_path)
+
+
+def test_a_name_that_is_nearly_right(tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").write_bytes(TEXT)
+    with pytest.raises(InputError, match=r"did you mean .*orders\.csv"):
+        rows(tmp_path / "order.csv")
