@@ -434,7 +434,8 @@ def grow_trees(
     spare_total = np.empty(capacity, dtype=np.float64)
     spare_class = np.empty(row_class.shape[0], dtype=np.int32)
 
-    flat_codes = codes.reshape(-1)
+    # a row reads a code even at a leaf, and a table of constants has none
+    flat_codes = codes.reshape(-1) if n_features > 0 else np.zeros(codes.shape[1], dtype=np.uint8)
     candidates = np.empty(n_predictors, dtype=np.int32)
     slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
