@@ -112,7 +112,7 @@ PLANTED = (
 )
 
 
-def make_shipments(n_rows: int = 4000, n_clean: int = 3000, seed: int = 7) -> tuple[pd.DataFrame, pd.DataFrame]:
+def make_shipments(n_rows: int = 4000, n_clean: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and the cells that were made wrong in it, all of them after the first `n_clean` rows."""
     rng = np.random.default_rng(seed)
     table = _correct_rows(n_rows, rng)
@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--truth", type=Path, help="where the list of planted cells goes (CSV)")
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--clean", type=int, default=3000, help="so many first rows stay without errors")
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     table, truth = make_shipments(arguments.rows, arguments.clean, arguments.seed)
     table.to_csv(arguments.output, index=False)

@@ -100,8 +100,9 @@ class Forest:
                 trees.leaf_value,
                 trees.leaf_variance,
                 _columns(in_bag, part),
-                out[:, part],
+                own := np.empty((3, len(block[part]))),  # kernels are compiled for contiguous arrays only
             )
+            out[:, part] = own
         return out
 
     def predict_classes(
@@ -126,8 +127,9 @@ class Forest:
                 observed[part],
                 _columns(in_bag, part),
                 best[part],
-                out[:, part],
+                own := np.empty((3, len(block[part]))),
             )
+            out[:, part] = own
         return best, out
 
     def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:

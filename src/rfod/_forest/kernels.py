@@ -40,6 +40,7 @@ _WEIGHT = (1 << 32) - 1
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
+_AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
 _TINY = 1e-12  # a split must lower the Gini impurity by more than this share of the node's weight
 
 _BIT_TABLE = np.zeros(64, dtype=np.int64)
@@ -193,7 +194,11 @@ def _scan_ordered(mask, packed, total, node_packed, node_mean, min_leaf):
                 deviation = left_total - node_mean * weight
                 top = deviation * deviation
                 bottom = weight * (node_weight - weight)
-                if (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (top * best_bottom > best_top * bottom):
+                if (
+                    (n_left >= min_leaf)
+                    & (n_node - n_left >= min_leaf)
+                    & (top * best_bottom > _AHEAD * best_top * bottom)
+                ):
                     best_top, best_bottom, best_low, best_high = top, bottom, low, code
                     best_side, best_left = 1, left_packed & _WEIGHT
             if n_missing > 0:  # the same cut, missing values on the left; at low = 0 they are there alone
@@ -202,7 +207,11 @@ def _scan_ordered(mask, packed, total, node_packed, node_mean, min_leaf):
                 top = deviation * deviation
                 bottom = weight * (node_weight - weight)
                 n_both = n_left + n_missing
-                if (n_both >= min_leaf) & (n_node - n_both >= min_leaf) & (top * best_bottom > best_top * bottom):
+                if (
+                    (n_both >= min_leaf)
+                    & (n_node - n_both >= min_leaf)
+                    & (top * best_bottom > _AHEAD * best_top * bottom)
+                ):
                     best_top, best_bottom, best_low, best_high, best_side = top, bottom, low, code, 0
             left_packed += packed[code]
             left_total += total[code]
@@ -227,7 +236,7 @@ def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min
             weight = np.float64(left_packed & _WEIGHT)
             deviation = left_total - node_mean * weight
             gain = deviation * deviation * node_weight / (weight * (node_weight - weight))
-            if gain > best_gain:
+            if gain > _AHEAD * best_gain:
                 best_gain, best_cut = gain, i + 1
     return best_gain, best_cut
 
@@ -274,7 +283,7 @@ def _scan_classes(
         left_weight = np.float64(left_packed & _WEIGHT)
         right_weight = node_weight - left_weight
         gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
-        if gain > best_gain:
+        if gain > _AHEAD * best_gain:
             best_gain, best_cut = gain, i + 1
     for i in range(n_moved_codes):
         code = sequence[i]
@@ -306,7 +315,7 @@ def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, 
             left_weight = np.float64(left_packed & _WEIGHT)
             right_weight = node_weight - left_weight
             gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
-            if gain > best_gain:
+            if gain > _AHEAD * best_gain:
                 best_gain, best_cut = gain, i + 1
     for klass in range(n_classes):
         left[klass] = 0
@@ -352,7 +361,7 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
 
 @kernel
 def _descend(codes, rows, row_stride, feature_stride, words, word_base, leaf_base, at, active, leaves):
-    """Leaf of the given rows in one tree; the code of row r and feature f is codes[r * row_stride + f * feature_stride].
+    """Leaf of each row in one tree; the code of row r and feature f is codes[r * row_stride + f * feature_stride].
 
     All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
     processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
@@ -587,7 +596,7 @@ def grow_trees(
                         gain, low, high, side, left_weight = _scan_ordered(
                             mask, packed, total, node_packed, node_mean, min_leaf
                         )
-                        if gain > best_gain:
+                        if gain > _AHEAD * best_gain:
                             best_gain, best_feature = gain, feature
                             best_threshold, best_shift = _order_rule(low, high, side, left_weight, node_packed)
                         continue
@@ -647,7 +656,7 @@ def grow_trees(
                             gain, cut = _scan_sequence(
                                 present, n_present, packed, total, node_packed, node_mean, min_leaf
                             )
-                        if gain > best_gain:
+                        if gain > _AHEAD * best_gain:
                             best_gain, best_feature = gain, feature
                             if is_set[feature]:
                                 best_threshold, best_shift = 0, 0
@@ -680,7 +689,8 @@ def grow_trees(
                     )
                     entry_end[leaf] = n_entries
                 else:
-                    leaf_value[leaf] = center + node_mean
+                    value = center + node_mean
+                    leaf_value[leaf] = value if abs(value) > _ROUNDING * abs(center) else 0.0
                     leaf_variance[leaf] = 0.0
                     if differs < end:
                         for i in range(start, end):
