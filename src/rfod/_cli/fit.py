@@ -22,7 +22,8 @@ SAMPLE_ROWS = 1_000_000
 
 def fit(
     table: Annotated[
-        str | None, typer.Argument(help="File, folder or pattern in quotes; - for stdin.", show_default=False)
+        str | None,
+        typer.Argument(metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False),
     ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)

@@ -13,7 +13,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from rfod._cli import choices
 from rfod._cli.console import shown, stdout_console
 from rfod._cli.score import load_detector
 from rfod._io.facts import read_facts
@@ -24,8 +23,10 @@ _WIDE = 120
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(help="A model file that rfod fit wrote.", show_default=False)],
-    as_json: choices.Json = False,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="The same and more as one JSON object.")] = False,
 ) -> None:
     """Show a model: its columns, how predictable each is and from what, its sizes and versions.
 

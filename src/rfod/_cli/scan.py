@@ -26,7 +26,8 @@ FINDINGS_ABOVE = 3
 
 def scan(
     table: Annotated[
-        str | None, typer.Argument(help="File, folder or pattern in quotes; - for stdin.", show_default=False)
+        str | None,
+        typer.Argument(metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False),
     ] = None,
     key: choices.Key = None,
     output: Annotated[

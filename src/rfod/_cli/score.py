@@ -28,7 +28,9 @@ MOST_JSON_FINDINGS = 1000
 
 
 def score(
-    model: Annotated[str, typer.Argument(help="A model file that rfod fit wrote.", show_default=False)],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
+    ],
     tables: Annotated[
         list[str] | None,
         typer.Argument(

@@ -1,0 +1,251 @@
+"""The commands, from arguments to exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from rfod import load, scan
+
+ROWS = ["row", "line", "score", "p_value", "flagged", "cells"]
+CELLS = ["row", "line", "column", "observed", "expected", "score", "weight", "p_value"]
+FEW = ("--trees", "10", "--jobs", "1")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_scan_shows_what_is_wrong(rfod: Any, orders_csv: Path, width: int) -> None:
+    ran = rfod("scan", orders_csv, "--key", "order_id", "--top", "3", *FEW, width=width)
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "A00123" in lines[2]
+    assert "price: " in lines[2]
+    assert "(expected " in lines[2]
+    assert "\x1b" not in ran.out + ran.err
+    assert "400 rows, 4 columns judged; 3 flagged" in ran.err
+    assert "reading 0." in ran.err
+    assert "forests " in ran.err
+
+
+def test_scan_names_lines_without_a_key(rfod: Any, orders_csv: Path) -> None:
+    out = rfod("scan", orders_csv, "--top", "1", *FEW).out.splitlines()
+    assert out[0].split() == ["line", "score", "p-value", "worst", "cells"]
+    assert out[2].split()[0] == "125"  # row 123, the header, and lines count from 1
+
+
+def test_scan_is_the_library(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    rfod("scan", orders_csv, "--key", "order_id", "-o", tmp_path / "rows.parquet", *FEW)
+    written = pq.read_table(tmp_path / "rows.parquet")
+    assert written.column_names == ["row", "line", "key", *ROWS[2:]]
+    found = scan(pyarrow.csv.read_csv(orders_csv), key="order_id", n_estimators=10, random_state=0)
+    assert np.array_equal(written.column("score").to_numpy(), found.row_scores)
+    assert np.array_equal(written.column("flagged").to_numpy(), found.flag())
+    assert written.column("key").to_pylist() == found.keys.to_pylist()
+
+
+def test_json(rfod: Any, orders_csv: Path) -> None:
+    summary = json.loads(rfod("scan", orders_csv, "--top", "2", "--json", *FEW).out)
+    assert summary["n_rows"] == 400
+    assert summary["n_flagged"] == 2
+    assert summary["findings"][0]["line"] == 125
+    assert summary["findings"][0]["cells"][0]["column"] == "price"
+    assert set(summary["seconds"]) == {"reading", "forests"}
+
+
+def test_quiet(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    ran = rfod("scan", orders_csv, "-q", "-o", tmp_path / "out.csv", *FEW)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert (tmp_path / "out.csv").exists()
+
+
+def test_fail_above(rfod: Any, orders_csv: Path) -> None:
+    assert rfod("scan", orders_csv, "--top", "8", "--fail-above", "0.02", "-q", *FEW).code == 0
+    assert rfod("scan", orders_csv, "--top", "9", "--fail-above", "0.02", "-q", *FEW).code == 3
+
+
+def test_fit_score_inspect(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    model = tmp_path / "orders.rfod"
+    ran = rfod("fit", orders_csv, "-o", model, "--key", "order_id", "--sample-rows", "300", *FEW)
+    assert ran.code == 0, ran.err
+    assert "a uniform sample of 300 of 400 rows is fitted" in ran.err
+    assert load(model).model_.schema.n_rows == 300
+    shown = rfod("inspect", model, width=160)
+    assert shown.code == 0, shown.err
+    assert "400 rows, of which 300 were fitted" in shown.out
+    assert "left out    order_id (identifier)" in shown.out
+    assert any(line.startswith("price") and "weight" in line and "R²" in line for line in shown.out.splitlines())
+    told = json.loads(rfod("inspect", model, "--json").out)
+    service = next(column for column in told["columns"] if column["name"] == "service")
+    assert sum(service["facts"]["counts"].values()) == 400
+    ran = rfod("score", model, orders_csv, "--key", "order_id", "--top", "1")
+    assert "A00123" in ran.out
+
+
+def test_score_is_the_library_whatever_the_batches(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    table = pyarrow.csv.read_csv(orders_csv)
+    found = load(model).detect(table)
+    for rule, options in (
+        ({}, ()),
+        ({"top": 7}, ("--top", "7")),
+        ({"contamination": 0.05}, ("--contamination", "0.05")),
+    ):
+        target = tmp_path / "rows.parquet"
+        ran = rfod("score", model, orders_csv, "-o", target, "--batch-rows", "37", *options)
+        assert ran.code == 0, ran.err
+        written = pq.read_table(target)
+        assert written.column_names == ROWS
+        assert np.array_equal(written.column("score").to_numpy(), found.row_scores)
+        flagged = found.flag(**rule)
+        assert np.array_equal(written.column("flagged").to_numpy(), flagged)
+        assert written.column("row").to_pylist() == list(range(400))
+        assert written.column("line").to_pylist() == list(range(2, 402))
+        told = written.column("cells").is_valid().to_numpy()
+        assert np.array_equal(told, flagged)
+        assert f"{flagged.sum()} flagged" in ran.err
+        rfod("score", model, orders_csv, "-o", target, "--cells", "--batch-rows", "37", *options)
+        cells = pq.read_table(target)
+        assert cells.column_names == CELLS
+        assert sorted(set(cells.column("row").to_pylist())) == np.flatnonzero(flagged).tolist()
+
+
+def test_score_several_tables_into_a_folder(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    table = pyarrow.csv.read_csv(orders_csv)
+    for number in range(2):
+        pq.write_table(table, tmp_path / f"part{number}.parquet")
+    ran = rfod("score", model, tmp_path / "*.parquet", "-o", tmp_path / "scores", "-q")
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (tmp_path / "scores").iterdir()) == ["part0.parquet", "part1.parquet"]
+    ran = rfod("score", model, tmp_path / "*.parquet", "-o", "-")
+    assert ran.code == 1
+    assert "stdout takes one table" in ran.err
+
+
+def test_from_stdin_to_stdout(rfod: Any, model: Path, orders_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(orders_csv.read_bytes())))
+    ran = rfod("score", model, "-", "-o", "-", "--contamination", "0.01")
+    assert ran.code == 0, ran.err
+    written = pyarrow.csv.read_csv(io.BytesIO(ran.out.encode()))
+    assert written.column_names == ROWS
+    assert written.num_rows == 400
+
+
+def test_query(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite", reason="the drivers of rfod[sql] are not installed")
+    rows = [tuple(row.values()) for row in pyarrow.csv.read_csv(orders_csv).to_pylist()]
+    connection = sqlite3.connect(tmp_path / "shop.db")
+    connection.execute("create table orders (order_id text, weight real, service text, price real, days integer)")
+    connection.executemany("insert into orders values (?, ?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    database = f"sqlite:///{tmp_path}/shop.db"
+    ran = rfod("scan", "--sql", "select * from orders", "--db", database, "--key", "order_id", "--top", "1", *FEW)
+    assert ran.code == 0, ran.err
+    assert "A00123" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["scan", "none.csv"], 1, "error: none.csv: there is no such file."),
+        (["scan"], 2, "name one table"),
+        (["scan", "{csv}", "--fdr", "2"], 2, "between 0 and 1"),
+        (["scan", "{csv}", "--fdr", "0.1", "--top", "3"], 2, "give one of --fdr, --top and --contamination"),
+        (["scan", "{csv}", "--type", "price"], 2, "is not COLUMN=KIND"),
+        (["scan", "{csv}", "--type", "prise=numeric"], 1, "did you mean 'price' for 'prise'?"),
+        (["scan", "{csv}", "--key", "order"], 1, "no column 'order' to use as key. Hint: did you mean 'order_id'?"),
+        (["scan", "{csv}", "-o", "out.xlsx"], 1, "Hint: .csv, .parquet or .jsonl."),
+        (["scan", "{csv}", "--alpha", "0.7"], 2, "alpha is 0.7; it must be"),
+        (["scan", "{csv}", "--sql", "select 1"], 2, "belong together"),
+        (["score", "none.rfod", "{csv}"], 1, "there is no such model file. Hint: rfod fit"),
+        (["score", "{csv}", "{csv}"], 1, "is not a whole rfod model file"),
+        (["inspect", "{csv}"], 1, "is not a whole rfod model file"),
+        (["fit", "{csv}"], 2, "-o"),
+        (["nothing"], 2, "No such command"),
+    ],
+)
+def test_errors(rfod: Any, orders_csv: Path, arguments: list[str], code: int, words: str) -> None:
+    ran = rfod(*(argument.format(csv=orders_csv) for argument in arguments))
+    assert ran.code == code, ran.err
+    assert words in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    if code == 1:
+        assert ran.err.count("\n") == 1
+        assert ran.err.startswith("error: ")
+
+
+def test_a_model_and_a_table_that_do_not_fit(rfod: Any, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("weigth,service,price,days\n1,express,2,3\n")
+    ran = rfod("score", model, path)
+    assert ran.code == 1
+    assert "new.csv: The table lacks 1 of the 4 columns" in ran.err
+    assert "did you mean 'weigth' for 'weight'?" in ran.err
+    path.write_text("weight,service,price,days\nheavy,express,2,3\nlight,express,2,3\n")
+    ran = rfod("score", model, path)
+    assert ran.code == 1
+    assert "new.csv, line 2, column 'weight': 'heavy' is no number" in ran.err
+
+
+def test_what_a_terminal_shows_is_harmless(rfod: Any, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = "".join(f"{n % 7},{n % 7 * 2},k{n % 2}\n" for n in range(200))
+    path.write_text(f"[red]a[/red],\x1b[31mb,c\n{rows}3,6,\x1b]0;owned\x07\n")
+    ran = rfod("scan", path, "--top", "3", *FEW)
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out + ran.err
+    assert "\x07" not in ran.out + ran.err
+
+
+def program(*arguments: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rfod", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_run_leaves_the_old_output(model: Path, tmp_path: Path, number: signal.Signals) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    run = program("score", model, "-", "-o", target, "--contamination", "0.01")
+    assert run.stdin is not None
+    run.stdin.write(b"weight,service,price,days\n" + b"2.0,express,18.0,1\n" * 1_500_000)
+    run.stdin.flush()
+    limit = time.monotonic() + 120
+    while not list(tmp_path.glob(".out.csv.*.tmp")) and run.poll() is None and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert run.poll() is None, run.stderr
+    os.kill(run.pid, number)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode != 0
+    assert b"Traceback" not in err
+    assert target.read_text() == "old"
+    if number != signal.SIGKILL:
+        assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves(model: Path, orders_csv: Path) -> None:
+    run = program("score", model, orders_csv, "-o", "-", "-q")
+    assert run.stdout is not None
+    run.stdout.close()
+    run.stdout = None
+    _, err = run.communicate(timeout=120)
+    assert b"Traceback" not in err

@@ -1,0 +1,54 @@
+"""docs/cli.md says what the program says. To bring it up to date: python tests/cli/test_docs.py"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from rfod._cli.answers import cells_schema, rows_schema
+from rfod._cli.app import app
+
+DOCS = Path(__file__).parents[2] / "docs"
+COMMANDS = ("", "scan", "fit", "score", "inspect")
+_BLOCK = re.compile(r"<!-- help: ?(\w*) -->\n```text\n(.*?)```", re.DOTALL)
+
+
+def help_of(command: str) -> str:
+    ran = CliRunner().invoke(app, [*command.split(), "--help"], prog_name="rfod", env={"COLUMNS": "80"})
+    assert ran.exit_code == 0, ran.output
+    return "\n".join(line.rstrip() for line in ran.output.splitlines()).strip() + "\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_in_the_docs(command: str) -> None:
+    blocks = dict(_BLOCK.findall((DOCS / "cli.md").read_text(encoding="utf-8")))
+    assert blocks[command] == help_of(command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    assert f"Example: rfod {command}" in help_of(command)
+
+
+def test_every_output_column_is_documented() -> None:
+    text = (DOCS / "formats.md").read_text(encoding="utf-8")
+    rows, cells = text.split("## Cells")
+    for part, schema in ((rows, rows_schema(pa.string())), (cells, cells_schema(pa.string()))):
+        documented = re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", part, re.MULTILINE)
+        found = [(field.name, "type of the key column" if field.name == "key" else str(field.type)) for field in schema]
+        assert documented == found
+
+
+if __name__ == "__main__":
+    page = DOCS / "cli.md"
+    page.write_text(
+        _BLOCK.sub(
+            lambda found: f"<!-- help: {found[1]} -->\n```text\n{help_of(found[1])}```",
+            page.read_text(encoding="utf-8"),
+        ),
+        encoding="utf-8",
+    )
