@@ -45,10 +45,6 @@ def test_every_output_column_is_documented() -> None:
 
 if __name__ == "__main__":
     page = DOCS / "cli.md"
-    page.write_text(
-        _BLOCK.sub(
-            lambda found: f"<!-- help: {found[1]} -->\n```text\n{help_of(found[1])}```",
-            page.read_text(encoding="utf-8"),
-        ),
-        encoding="utf-8",
-    )
+    old = page.read_text(encoding="utf-8")
+    new = _BLOCK.sub(lambda found: f"<!-- help: {found[1]} -->\n```text\n{help_of(found[1])}```", old)
+    page.write_text(new, encoding="utf-8")
