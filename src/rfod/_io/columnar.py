@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
@@ -21,7 +22,7 @@ class ColumnarSource:
     def __init__(self, paths: Sequence[str], file_format: str, options: ReadOptions, name: str) -> None:
         self.name = name
         self.notes = Notes()
-        self._options = options
+        self._options, self._format = options, file_format
         self._n_read = 0
         try:
             where = paths[0] if len(paths) == 1 else list(paths)
@@ -38,21 +39,42 @@ class ColumnarSource:
     def pieces(self) -> Iterator[Piece]:
         """The rows in the order of the file names, one batch in memory at a time."""
         columns = self._options.picked(self._schema.names)
+        schema = pa.schema([self._schema.field(name) for name in columns])
         for fragment in self._fragments:
             try:
-                batches = fragment.to_batches(
-                    self._schema,
-                    columns=columns,
-                    batch_size=self._options.batch_rows,
-                    batch_readahead=1,
-                    fragment_readahead=1,
-                )
-                for batch in batches:
-                    if batch.num_rows:
-                        yield Piece(pa.Table.from_batches([batch]), self._n_read)
-                        self._n_read += batch.num_rows
+                for batch in self._batches(fragment, columns):
+                    table = _as_schema(pa.Table.from_batches([batch]), schema, fragment)
+                    yield Piece(table, self._n_read)
+                    self._n_read += batch.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(_message(fragment.path, error)) from error
+
+    def _batches(self, fragment: ds.Fragment, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Batches of one file. Not by the dataset's scanner: that reads up to a gigabyte ahead of a slow consumer."""
+        stored = [name for name in columns if name in fragment.physical_schema.names]
+        n_rows = self._options.batch_rows
+        if self._format == "parquet":
+            with pq.ParquetFile(fragment.path) as file:
+                yield from file.iter_batches(n_rows, columns=stored)
+            return
+        with pa.memory_map(fragment.path) as mapped, pa.ipc.open_file(mapped) as file:
+            for number in range(file.num_record_batches):
+                batch = file.get_batch(number).select(stored)
+                for start in range(0, batch.num_rows, n_rows):
+                    yield batch.slice(start, n_rows)
+
+
+def _as_schema(table: pa.Table, schema: pa.Schema, fragment: ds.Fragment) -> pa.Table:
+    """The columns of the schema: from the file, from the names of its folders, or missing throughout."""
+    partition = ds.get_partition_keys(fragment.partition_expression)
+    columns = {}
+    for field in schema:
+        if field.name in table.column_names:
+            columns[field.name] = table.column(field.name).cast(field.type)
+        else:
+            value = pa.scalar(partition.get(field.name), field.type)
+            columns[field.name] = pa.repeat(value, table.num_rows)
+    return pa.table(columns)
 
 
 def _joined(dataset: ds.Dataset, fragments: Sequence[ds.Fragment]) -> pa.Schema:
