@@ -360,31 +360,30 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
 
 
 @kernel
-def _descend(codes, rows, row_stride, feature_stride, words, word_base, leaf_base, at, active, leaves):
-    """Leaf of each row in one tree; the code of row r and feature f is codes[r * row_stride + f * feature_stride].
+def _descend(codes, offsets, feature_stride, words, word_base, leaf_base, at, active, leaves):
+    """Leaf of each row in one tree; the code of row i and feature f is codes[offsets[i] + f * feature_stride].
 
     All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
     processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
     """
-    n_active, base = np.uint64(rows.shape[0]), np.uint64(word_base)
+    n_active, base = np.uint64(offsets.shape[0]), np.uint64(word_base)
     for i in range(n_active):
         at[i] = base
         active[i] = i
     while n_active > _U0:
         n_left = _U0
         for a in range(n_active):
-            i = np.uint64(active[a])
+            i = active[a]
             word = words[at[a]]
             child = base + (word >> _U32)
             n_set_words = (word >> _U25) & _U7
-            code = np.uint64(codes[np.uint64(rows[i]) * row_stride + (word & _U0xFFFF) * feature_stride])
+            code = np.uint64(codes[offsets[i] + (word & _U0xFFFF) * feature_stride])
             # Both tests are made and one is taken: the processor could not predict which kind comes next.
             is_set = np.uint64(n_set_words != _U0)
             ordered = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
             listed = (words[child + (code >> _U6) * is_set] >> (code & _U63)) & _U1
-            right = ordered ^ ((ordered ^ listed) & is_set)
             leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
-            at[n_left] = child + n_set_words + right
+            at[n_left] = child + n_set_words + (ordered ^ ((ordered ^ listed) & is_set))
             active[n_left] = i
             n_left += _U1 - ((word >> _U28) & _U1)
         n_active = n_left
@@ -742,9 +741,9 @@ def grow_trees(
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
         leaves = np.empty(judged.shape[0], dtype=np.int64)
         at = np.empty(judged.shape[0], dtype=np.uint64)
-        active = np.empty(judged.shape[0], dtype=np.uint32)
+        active = np.empty(judged.shape[0], dtype=np.uint64)
         unsigned = tree_words.view(np.uint64)
-        _descend(flat_codes, judged, _U1, np.uint64(codes.shape[1]), unsigned, 0, 0, at, active, leaves)
+        _descend(flat_codes, judged.view(np.uint64), np.uint64(codes.shape[1]), unsigned, 0, 0, at, active, leaves)
         if has_classes:
             fitness[tree] = _auc(
                 judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
@@ -943,7 +942,7 @@ def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_vari
     (in_bag may be empty); a row without any tree gets NaN."""
     n_rows, n_trees = block.shape[0], word_starts.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint32)
+    active = np.empty(n_rows, dtype=np.uint64)
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     first = np.zeros(n_rows, dtype=np.float64)
@@ -951,10 +950,10 @@ def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_vari
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
+    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
-        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 continue
@@ -985,16 +984,16 @@ def predict_classes(
     `in_bag` as in predict_values; a row without any tree gets best = -1 and NaN."""
     n_rows, n_trees = block.shape[0], word_starts.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint32)
+    active = np.empty(n_rows, dtype=np.uint64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
+    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
     leaves = np.empty((n_trees, n_rows), dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     summed = np.zeros((n_rows, n_classes), dtype=np.float64)
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
         tree_leaves = leaves[tree]
-        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
+        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 tree_leaves[i] = -1
@@ -1033,14 +1032,14 @@ def predict_shares(block, words, word_starts, leaf_starts, entry_ends, entry_cla
     """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
     n_rows = block.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint32)
+    active = np.empty(n_rows, dtype=np.uint64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    numbers, width = np.arange(n_rows), np.uint64(block.shape[1])
+    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     out[:] = 0.0
     for tree in range(word_starts.shape[0]):
-        _descend(flat, numbers, width, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
