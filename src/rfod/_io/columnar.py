@@ -54,7 +54,8 @@ class ColumnarSource:
         stored = [name for name in columns if name in fragment.physical_schema.names]
         n_rows = self._options.batch_rows
         if self._format == "parquet":
-            with pq.ParquetFile(fragment.path) as file:
+            # a pre-buffered file keeps the bytes of all row groups it has read
+            with pq.ParquetFile(fragment.path, pre_buffer=False, buffer_size=1 << 20) as file:
                 yield from file.iter_batches(n_rows, columns=stored)
             return
         with pa.memory_map(fragment.path) as mapped, pa.ipc.open_file(mapped) as file:
