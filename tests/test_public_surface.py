@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from importlib.metadata import version
 
 import pytest
@@ -25,6 +26,7 @@ PUBLIC_NAMES = [
     "SchemaError",
     "__version__",
     "load",
+    "scan",
 ]
 
 # Needed by some users of the package only, and slow to import.
@@ -42,7 +44,9 @@ def public_callables() -> Iterator[tuple[str, object]]:
             ours = [parent for parent in thing.__mro__ if parent.__module__.startswith("rfod")]
             for attribute in sorted({key for parent in ours for key in vars(parent)}):
                 member = inspect.getattr_static(thing, attribute)
-                if not attribute.startswith("_") and (inspect.isroutine(member) or isinstance(member, property)):
+                if not attribute.startswith("_") and (
+                    inspect.isroutine(member) or isinstance(member, property | cached_property)
+                ):
                     yield f"{name}.{attribute}", member
 
 
@@ -50,6 +54,8 @@ def signature_owner(thing: object) -> object:
     """The function whose signature a caller sees."""
     if isinstance(thing, property):
         return thing.fget
+    if isinstance(thing, cached_property):
+        return thing.func
     if isinstance(thing, classmethod | staticmethod):
         return thing.__func__
     return thing.__init__ if inspect.isclass(thing) else thing

@@ -128,7 +128,7 @@ def test_json_lines_of_mixed_values(tmp_path: Path) -> None:
     assert "'odd' (line 8)" in source.notes.texts()[0]
 
 
-@pytest.mark.parametrize("data", [TEXT, LINES, gzip.compress(TEXT)])
+@pytest.mark.parametrize("data", [TEXT, LINES, gzip.compress(TEXT, mtime=0)], ids=["csv", "json lines", "gzip"])
 def test_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert rows("-") == TABLE.to_pylist()

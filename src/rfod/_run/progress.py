@@ -27,7 +27,7 @@ def terminal_progress(wanted: bool) -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         stages = {}
 
         def draw(stage: str, done: int, total: int) -> None:
