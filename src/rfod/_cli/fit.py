@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -64,8 +65,8 @@ def fit(
     voice = Voice(quiet)
     source = one_source(table, sql, database, options)
     facts, sampler = SourceFacts(source.name), RowSampler(sample_rows, seed)
-    with voice.stage("reading"), voice.bar("reading", source) as bar:
-        for piece in source.pieces():
+    with voice.stage("reading"), voice.bar("reading", source) as bar, closing(source.pieces()) as pieces:
+        for piece in pieces:
             sampler.add(piece)
             facts.add(piece)
             bar.advance(piece.rows.num_rows)

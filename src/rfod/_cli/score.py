@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -148,8 +149,13 @@ def targets_for(places: list[str], output: str | None, cells: bool) -> list[str 
 
 def judge_source(detector: RFOD, source: Source, key: str | None, answers: Answers, voice: Voice) -> Tally:
     """Read, judge and write one source."""
-    with voice.bar("scoring", source) as bar, voice.remarks(), naming(source.name), answers:
-        pieces = source.pieces()
+    with (
+        voice.bar("scoring", source) as bar,
+        voice.remarks(),
+        naming(source.name),
+        answers,
+        closing(source.pieces()) as pieces,
+    ):
         while True:
             with voice.stage("reading"):
                 piece = next(pieces, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -36,7 +36,7 @@ class ColumnarSource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_read, self._n_rows
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows in the order of the file names, one batch in memory at a time."""
         columns = self._options.picked(self._schema.names)
         schema = pa.schema([self._schema.field(name) for name in columns])
@@ -100,7 +100,7 @@ class IpcStreamSource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_read, None
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows, in the batches of the stream."""
         for batch in self._reader:
             if batch.num_rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -37,7 +37,7 @@ class QuerySource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_read, None
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows. sqlite knows no dates, so its texts are read like those of a CSV file."""
         kinds = dict(self._options.kinds)
         planner = Planner(self.name, self.notes, kinds, told=self._options.told)

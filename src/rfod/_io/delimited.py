@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ class DelimitedSource:
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows; the first ones are looked at together to decide what each column holds."""
         names = self._options.picked(self.dialect.names)
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)

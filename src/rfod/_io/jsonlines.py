@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -35,7 +35,7 @@ class JsonLinesSource:
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows; texts are read as numbers and dates like those of a CSV file."""
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
         schema: pa.Schema | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,7 +147,7 @@ class ChainedSource:
         read, totals = zip(*(source.progress() for source in self._sources), strict=True)
         return sum(read), None if None in totals else sum(total or 0 for total in totals)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Generator[Piece, None, None]:
         """The rows; columns are matched by name."""
         names: list[str] | None = None
         n_read = 0
