@@ -32,7 +32,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_UNIT = 2.0**-53
 _U0, _U1, _U6, _U7, _U16, _U24, _U25 = (np.uint64(number) for number in (0, 1, 6, 7, 16, 24, 25))
-_U28, _U32, _U63, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 255, 0xFFFF))
+_U28, _U32, _U63, _U255, _U256, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 255, 256, 0xFFFF))
 
 _LEAF = 1 << 28
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
@@ -119,17 +119,19 @@ def _list_codes(mask, present):
 def _fill_large(matrix, base, row_of, row_packed, row_total, start, end, packed, total):
     """Histogram of a node with many rows per code. Even and odd rows go to halves of their own: rows of one code in a
     row would otherwise wait for each other's sums."""
-    for i in range(start, end - 1, 2):
-        code = np.int64(matrix[base + row_of[i]])
-        other = np.int64(matrix[base + row_of[i + 1]]) + 256
+    n_pairs = (end - start) >> _U1
+    for pair in range(n_pairs):
+        i = start + pair + pair
+        code = np.uint64(matrix[base + row_of[i]])
+        other = np.uint64(matrix[base + row_of[i + _U1]]) + _U256
         packed[code] += row_packed[i]
-        packed[other] += row_packed[i + 1]
+        packed[other] += row_packed[i + _U1]
         total[code] += row_total[i]
-        total[other] += row_total[i + 1]
-    if (end - start) & 1:
-        code = np.int64(matrix[base + row_of[end - 1]])
-        packed[code] += row_packed[end - 1]
-        total[code] += row_total[end - 1]
+        total[other] += row_total[i + _U1]
+    if (end - start) & _U1:
+        code = np.uint64(matrix[base + row_of[end - _U1]])
+        packed[code] += row_packed[end - _U1]
+        total[code] += row_total[end - _U1]
 
 
 @kernel
@@ -433,11 +435,11 @@ def grow_trees(
     drawn = np.empty(capacity, dtype=np.int32)
     local = np.empty(n_predictors * capacity, dtype=np.uint8)  # codes of the drawn rows, feature after feature
     near = np.empty(n_predictors * _NEAR, dtype=np.uint8)  # the same for one small subtree: stays in first-level cache
-    row_of = np.empty(capacity, dtype=np.int32)
+    row_of = np.empty(capacity, dtype=np.uint32)
     row_packed = np.empty(capacity, dtype=np.int64)
     row_total = np.empty(capacity, dtype=np.float64)
     row_class = np.empty(capacity if has_classes else 0, dtype=np.int32)
-    spare_of = np.empty(capacity, dtype=np.int32)
+    spare_of = np.empty(capacity, dtype=np.uint32)
     spare_packed = np.empty(capacity, dtype=np.int64)
     spare_total = np.empty(capacity, dtype=np.float64)
     spare_class = np.empty(row_class.shape[0], dtype=np.int32)
@@ -554,6 +556,7 @@ def grow_trees(
             matrix, stride = (near, _NEAR) if end <= near_end else (local, capacity)
 
             best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
+            low_row, high_row = np.uint64(start), np.uint64(end)
             if end - start >= 2 * min_leaf and depth < max_depth and differs < end:
                 n_looked = 0
                 while n_looked < n_predictors and (n_looked < n_tried or best_feature < 0):
@@ -562,33 +565,34 @@ def grow_trees(
                     candidates[pick] = candidates[n_looked]
                     candidates[n_looked] = feature
                     n_looked += 1
-                    base = slot_of[feature] * stride
+                    base = np.uint64(slot_of[feature] * stride)
 
-                    first = matrix[base + row_of[start]]
-                    varied = start + 1
-                    while varied < end and matrix[base + row_of[varied]] == first:
-                        varied += 1
-                    if varied == end:
+                    first = matrix[base + row_of[low_row]]
+                    varied = low_row + _U1
+                    while varied < high_row and matrix[base + row_of[varied]] == first:
+                        varied += _U1
+                    if varied == high_row:
                         continue
 
                     use_joint = by_class and n_classes <= _FEW_CLASSES and end - start >= 4 * n_classes
                     if by_class:
-                        for i in range(start, end):
-                            code = np.int64(matrix[base + row_of[i]])
-                            mask[code >> 6] |= 1 << (code & 63)
+                        width = np.uint64(n_classes)
+                        for i in range(low_row, high_row):
+                            code = np.uint64(matrix[base + row_of[i]])
+                            mask[code >> _U6] |= 1 << np.int64(code & _U63)
                             packed[code] += row_packed[i]
                             if use_joint:
-                                joint[code * n_classes + row_class[i]] += row_packed[i] & _WEIGHT
+                                joint[code * width + np.uint64(row_class[i])] += row_packed[i] & _WEIGHT
                             elif is_set[feature] and row_class[i] == majority:
                                 total[code] += row_packed[i] & _WEIGHT
                     elif end - start < n_codes[feature]:
-                        for i in range(start, end):
-                            code = np.int64(matrix[base + row_of[i]])
-                            mask[code >> 6] |= 1 << (code & 63)
+                        for i in range(low_row, high_row):
+                            code = np.uint64(matrix[base + row_of[i]])
+                            mask[code >> _U6] |= 1 << np.int64(code & _U63)
                             packed[code] += row_packed[i]
                             total[code] += row_total[i]
                     else:
-                        _fill_large(matrix, base, row_of, row_packed, row_total, start, end, packed, total)
+                        _fill_large(matrix, base, row_of, row_packed, row_total, low_row, high_row, packed, total)
                         _merge_halves(n_codes[feature], mask, packed, total)
 
                     if not by_class and not is_set[feature]:
@@ -712,18 +716,18 @@ def grow_trees(
             )
             n_words += n_set_words + 2
 
-            base = slot_of[best_feature] * stride
-            middle, n_right = start, 0
-            for i in range(start, end):  # every row is written to both sides, and kept on one: no branch to mispredict
+            base = np.uint64(slot_of[best_feature] * stride)
+            middle, n_right = low_row, _U0
+            for i in range(low_row, high_row):  # every row is written to both sides and kept on one: without a branch
                 code = np.int64(matrix[base + row_of[i]])
-                right = _goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child)
+                right = np.uint64(_goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child))
                 row_of[middle] = spare_of[n_right] = row_of[i]
                 row_packed[middle] = spare_packed[n_right] = row_packed[i]
                 row_total[middle] = spare_total[n_right] = row_total[i]
                 if has_classes:
                     row_class[middle] = spare_class[n_right] = row_class[i]
                 n_right += right
-                middle += 1 - right
+                middle += _U1 - right
             for i in range(n_right):
                 row_of[middle + i] = spare_of[i]
                 row_packed[middle + i] = spare_packed[i]
@@ -732,10 +736,10 @@ def grow_trees(
                     row_class[middle + i] = spare_class[i]
 
             top += 1
-            stack_start[top], stack_end[top] = middle, end
+            stack_start[top], stack_end[top] = np.int64(middle), end
             stack_depth[top], stack_word[top] = depth + 1, child + n_set_words + 1
             top += 1
-            stack_start[top], stack_end[top] = start, middle
+            stack_start[top], stack_end[top] = start, np.int64(middle)
             stack_depth[top], stack_word[top] = depth + 1, child + n_set_words
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
