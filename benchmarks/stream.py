@@ -23,6 +23,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
+
 GROUP_ROWS = 250_000
 PROGRAM = """
 import sys
@@ -103,6 +107,7 @@ def main() -> None:
     parser.add_argument("--train-rows", type=int, default=200_000)
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--folder", type=Path, help="where the files go; a temporary folder by default")
+    parser.add_argument("--output", type=Path, default=record.RESULTS / "stream.json")
     parser.add_argument("options", nargs="*", help="further options of rfod score, after --")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
@@ -129,6 +134,7 @@ def main() -> None:
     first, last = results[0], results[-1]
     growth = last["peak_rss_mb"] / first["peak_rss_mb"]  # type: ignore[operator]
     print(f"peak memory: {growth:.2f} times from {first['rows']:,} to {last['rows']:,} rows")
+    record.write_json(given.output, {"machine": record.machine(), **record.commit(), "results": results})
 
 
 if __name__ == "__main__":

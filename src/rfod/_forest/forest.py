@@ -66,6 +66,11 @@ class Trees:
         """Number of trees."""
         return len(self.word_starts)
 
+    @property
+    def has_sets(self) -> bool:
+        """Whether any split is by a set of categories: a tree without has one word per node and nothing else."""
+        return len(self.words) != 2 * self.n_leaves - self.n_trees
+
 
 @dataclass(frozen=True)
 class Forest:
@@ -95,6 +100,7 @@ class Forest:
             kernels.predict_values(
                 block[part],
                 trees.words,
+                trees.has_sets,
                 trees.word_starts,
                 trees.leaf_starts,
                 trees.leaf_value,
@@ -118,6 +124,7 @@ class Forest:
             kernels.predict_classes(
                 block[part],
                 trees.words,
+                trees.has_sets,
                 trees.word_starts,
                 trees.leaf_starts,
                 trees.entry_ends,
@@ -141,6 +148,7 @@ class Forest:
             kernels.predict_shares(
                 block[part],
                 trees.words,
+                trees.has_sets,
                 trees.word_starts,
                 trees.leaf_starts,
                 trees.entry_ends,

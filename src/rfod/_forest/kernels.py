@@ -362,11 +362,12 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
 
 
 @kernel
-def _descend(codes, offsets, feature_stride, words, word_base, leaf_base, at, active, leaves):
+def _descend(codes, offsets, feature_stride, words, has_sets, word_base, leaf_base, at, active, leaves):
     """Leaf of each row in one tree; the code of row i and feature f is codes[offsets[i] + f * feature_stride].
 
     All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
     processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
+    `has_sets` says whether the tree may split by sets of codes.
     """
     n_active, base = np.uint64(offsets.shape[0]), np.uint64(word_base)
     for i in range(n_active):
@@ -380,12 +381,14 @@ def _descend(codes, offsets, feature_stride, words, word_base, leaf_base, at, ac
             child = base + (word >> _U32)
             n_set_words = (word >> _U25) & _U7
             code = np.uint64(codes[offsets[i] + (word & _U0xFFFF) * feature_stride])
-            # Both tests are made and one is taken: the processor could not predict which kind comes next.
-            is_set = np.uint64(n_set_words != _U0)
-            ordered = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
-            listed = (words[child + (code >> _U6) * is_set] >> (code & _U63)) & _U1
+            right = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
+            if has_sets:
+                # Both tests are made and one is taken: the processor could not predict which kind comes next.
+                is_set = np.uint64(n_set_words != _U0)
+                listed = (words[child + (code >> _U6) * is_set] >> (code & _U63)) & _U1
+                right ^= (right ^ listed) & is_set
             leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
-            at[n_left] = child + n_set_words + (ordered ^ ((ordered ^ listed) & is_set))
+            at[n_left] = child + n_set_words + right
             active[n_left] = i
             n_left += _U1 - ((word >> _U28) & _U1)
         n_active = n_left
@@ -747,7 +750,18 @@ def grow_trees(
         at = np.empty(judged.shape[0], dtype=np.uint64)
         active = np.empty(judged.shape[0], dtype=np.uint64)
         unsigned = tree_words.view(np.uint64)
-        _descend(flat_codes, judged.view(np.uint64), np.uint64(codes.shape[1]), unsigned, 0, 0, at, active, leaves)
+        _descend(
+            flat_codes,
+            judged.view(np.uint64),
+            np.uint64(codes.shape[1]),
+            unsigned,
+            n_words != 2 * n_leaves - 1,
+            0,
+            0,
+            at,
+            active,
+            leaves,
+        )
         if has_classes:
             fitness[tree] = _auc(
                 judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
@@ -940,7 +954,7 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
+def predict_values(block, words, has_sets, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
     """Numeric target, for every row of the block (rows, features): out[0] the mean of the trees, out[1] their standard
     deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
     (in_bag may be empty); a row without any tree gets NaN."""
@@ -957,7 +971,7 @@ def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_vari
     offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
-        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 continue
@@ -981,7 +995,19 @@ def predict_values(block, words, word_starts, leaf_starts, leaf_value, leaf_vari
 
 @kernel
 def predict_classes(
-    block, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, n_classes, observed, in_bag, best, out
+    block,
+    words,
+    has_sets,
+    word_starts,
+    leaf_starts,
+    entry_ends,
+    entry_class,
+    entry_share,
+    n_classes,
+    observed,
+    in_bag,
+    best,
+    out,
 ):
     """Categorical target: best[i] the likeliest class, out[0] its probability, out[1] the standard deviation of that
     probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen).
@@ -997,7 +1023,7 @@ def predict_classes(
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
         tree_leaves = leaves[tree]
-        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
+        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 tree_leaves[i] = -1
@@ -1032,7 +1058,7 @@ def predict_classes(
 
 
 @kernel
-def predict_shares(block, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
+def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
     """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
     n_rows = block.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
@@ -1043,7 +1069,7 @@ def predict_shares(block, words, word_starts, leaf_starts, entry_ends, entry_cla
     n_votes = np.zeros(n_rows, dtype=np.int64)
     out[:] = 0.0
     for tree in range(word_starts.shape[0]):
-        _descend(flat, offsets, _U1, unsigned, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue

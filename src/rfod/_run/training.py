@@ -88,7 +88,10 @@ def train(
     sample = _calibration_rows(table.n_rows, params.seed)
 
     def train_on(usable: NDArray[np.bool_]) -> Trained:
-        targets = [_target(j, encoded[j], len(column.categories), usable) for j, column in enumerate(schema.columns)]
+        all_rows = np.flatnonzero(usable)
+        targets = [
+            _target(j, encoded[j], len(column.categories), usable, all_rows) for j, column in enumerate(schema.columns)
+        ]
         forests = _grow_all(predictors, targets, params, n_jobs, progress)
         ranges = [
             1.0 if target.n_classes else numeric_range(target.values[target.rows], distance, alpha)
@@ -130,16 +133,24 @@ def _writable(values: NDArray[Any]) -> NDArray[Any]:
     return np.require(values, requirements=["C", "W"])
 
 
-def _target(j: int, encoded: NDArray[Any], n_categories: int, usable: NDArray[np.bool_]) -> Target:
+def _target(
+    j: int, encoded: NDArray[Any], n_categories: int, usable: NDArray[np.bool_], all_rows: NDArray[np.int64]
+) -> Target:
     if n_categories:
         classes = as_classes(encoded)
-        rows = _usable_rows(classes >= 0, usable)
+        rows = _usable_rows(classes >= 0, usable, all_rows)
         return Target(j, rows, np.zeros(0), classes, min(n_categories, LAST_CLASS + 1))
-    return Target(j, _usable_rows(np.isfinite(encoded), usable), encoded, np.zeros(0, dtype=np.int32), 0)
+    rows = _usable_rows(np.isfinite(encoded), usable, all_rows)
+    return Target(j, rows, encoded, np.zeros(0, dtype=np.int32), 0)
 
 
-def _usable_rows(present: NDArray[np.bool_], usable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rows to learn a column from; a column that has values in trimmed rows only keeps them, for it has no others."""
+def _usable_rows(
+    present: NDArray[np.bool_], usable: NDArray[np.bool_], all_rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows to learn a column from; columns without gaps share one list. A column that has values in trimmed rows only
+    keeps them, for it has no others."""
+    if present.all():
+        return all_rows
     rows = np.flatnonzero(present & usable)
     return rows if len(rows) else np.flatnonzero(present)
 
