@@ -1,0 +1,36 @@
+"""Errors put into a pandas frame, for benchmarks that know the truth."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rfod import ColumnWarning
+from rfod._check.errors import KINDS, ErrorKind
+from rfod._check.inject import inject as inject_table
+from rfod._table.frames import open_table
+from rfod._table.schema import infer_schema
+
+__all__ = ["KINDS", "inject"]
+
+
+def inject(
+    frame: pd.DataFrame, kind: ErrorKind, share: float, seed: int, n_cells: int = 1
+) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """A copy with `n_cells` wrong cells in a share of the rows, and which cells (rows by columns) are wrong."""
+    table = open_table(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        columns = infer_schema(table).columns
+    injected = inject_table(table, columns, kind, share=share, seed=seed, n_cells=n_cells)
+    wrong = pd.DataFrame(False, index=frame.index, columns=frame.columns)
+    wrong[[column.name for column in columns]] = injected.wrong
+    spoilt = [column.name for column, any_wrong in zip(columns, injected.wrong.any(axis=0), strict=True) if any_wrong]
+    copy = frame.copy()
+    if spoilt:
+        new = table.frame({name: injected.table.column(name) for name in spoilt}, aligned=True)
+        copy[spoilt] = new[spoilt]
+    return copy, wrong.to_numpy(dtype=np.bool_)
