@@ -15,20 +15,29 @@ from sklearn.svm import OneClassSVM
 
 from benchmarks.paper.encoding import Encoder
 
+Matrix = NDArray[np.float64]
 Scores = NDArray[np.float64]
 
 
 class Encoded:
-    """A method on matrices, made to take tables; `make` gets the number of encoded columns."""
+    """A method on matrices, made to take tables; `make` gets the encoded training rows.
 
-    def __init__(self, make: Callable[[int], Any], score: Callable[[Any, NDArray[np.float64]], Scores]) -> None:
+    `facts` are kept with the result: the number of encoded columns, and the epochs of a deep method.
+    """
+
+    def __init__(
+        self, make: Callable[[NDArray[np.float64]], Any], score: Callable[[Any, NDArray[np.float64]], Scores]
+    ) -> None:
         self._make = make
         self._score = score
 
     def fit(self, frame: pd.DataFrame) -> None:
         self._encoder = Encoder().fit(frame)
         matrix = self._encoder.transform(frame)
-        self._model = self._make(matrix.shape[1])
+        self._model = self._make(matrix)
+        self.facts: dict[str, Any] = {"n_encoded": matrix.shape[1]}
+        if hasattr(self._model, "epochs"):
+            self.facts["epochs"] = self._model.epochs
         self._model.fit(matrix)
 
     def score(self, frame: pd.DataFrame) -> Scores:
@@ -73,14 +82,13 @@ class OutlierTreeRows:
     group: small is bad. The row score is -log(outlier_score), and 0 for a row it does not name.
     """
 
-    def __init__(self, threads: int, **settings: Any) -> None:
+    def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._settings = settings
 
     def fit(self, frame: pd.DataFrame) -> None:
         from outliertree import OutlierTree
 
-        self._model = OutlierTree(nthreads=self._threads, **self._settings)
+        self._model = OutlierTree(nthreads=self._threads)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some numeric columns have less than 3 different values")
             self._model.fit(frame, outliers_print=0)
@@ -92,8 +100,3 @@ class OutlierTreeRows:
 
 def outlier_tree(_: int, threads: int) -> OutlierTreeRows:
     return OutlierTreeRows(threads)
-
-
-def outlier_tree_loose(_: int, threads: int) -> OutlierTreeRows:
-    """Lower bars than the library's, so that more than the few most extreme rows get a score."""
-    return OutlierTreeRows(threads, z_norm=2.0, z_outlier=3.0, pct_outliers=0.05)

@@ -49,9 +49,6 @@ METHODS: dict[str, Method] = {
     "if": Method("IF", "classical", classical.isolation_forest, note="100 trees of 256 rows"),
     "ocsvm": Method("OCSVM", "classical", classical.one_class_svm, note="RBF kernel, nu 0.5"),
     "ot": Method("OT", "classical", classical.outlier_tree, note="row score -log(outlier_score), 0 if not named"),
-    "ot_loose": Method(
-        "OT, lower bars", "classical", classical.outlier_tree_loose, ranked=False, note="z_norm 2, z_outlier 3, 5 %"
-    ),
     "knn": Method("kNN", "classical", classical.nearest_neighbours, ranked=False, note="fifth neighbour"),
     "deep_svdd": Method("Deep SVDD", "deep", deep.deep_svdd),
     "slad": Method("SLAD", "deep", deep.slad),

@@ -61,12 +61,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--datasets", nargs="+", default=["all"])
     parser.add_argument("--methods", nargs="+", choices=list(methods.METHODS), default=list(methods.METHODS))
     parser.add_argument("--seeds", type=int, help="only this many seeds, from 0")
-    parser.add_argument("--train-rows", choices=("any", "all", "sampled"), default="any")
     parser.add_argument("--retry", action="store_true", help="run failed and stopped units again")
     parser.add_argument("--fresh", action="store_true", help="run finished units again too")
     parser.add_argument("--workers", type=int, default=1, help="units at a time")
     parser.add_argument("--threads", type=int, default=1, help="threads of each unit; stated in the results")
-    parser.add_argument("--seconds", type=float, default=protocol.SECONDS_PER_UNIT, help="limit per unit")
+    parser.add_argument("--seconds", type=float, default=protocol.SECONDS_PER_UNIT, help="processor time per unit")
     parser.add_argument("--memory-mb", type=float, default=protocol.MEMORY_MB_PER_UNIT, help="limit per unit")
     parser.add_argument("--minutes", type=float, help="start no new unit after this many minutes")
     parser.add_argument("--set-floor", action="store_true", help="quick only: take this run as the new floor")
@@ -77,12 +76,9 @@ def _arguments() -> argparse.Namespace:
 def _chosen(all_units: Iterable[units.Unit], arguments: argparse.Namespace) -> Iterable[units.Unit]:
     names = set(datasets.names(arguments.datasets))
     for unit in all_units:
-        is_sampled = unit.train_rows is not None
         if unit.dataset not in names or unit.method not in arguments.methods:
             continue
         if arguments.seeds is not None and unit.seed >= arguments.seeds:
-            continue
-        if arguments.train_rows != "any" and is_sampled != (arguments.train_rows == "sampled"):
             continue
         yield unit
 
@@ -97,7 +93,7 @@ def _key(line: dict[str, Any]) -> str:
 
 
 def _run_all(missing: list[units.Unit], path: Path, arguments: argparse.Namespace) -> None:
-    limits = protocol.Limits(arguments.seconds, arguments.memory_mb, arguments.threads)
+    limits = protocol.Limits(seconds=arguments.seconds, memory_mb=arguments.memory_mb, threads=arguments.threads)
     started, lock = time.monotonic(), threading.Lock()
     path.parent.mkdir(parents=True, exist_ok=True)
 

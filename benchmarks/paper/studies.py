@@ -32,14 +32,20 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 
 def main() -> Iterator[Unit]:
-    """Every method on every dataset; equal training samples on the largest, and all rows for the fast methods."""
-    for dataset in datasets.ALL:
+    """Every method on every dataset, one seed after the other, so that a run that is stopped has all of a seed."""
+    for seed in range(protocol.SEEDS):
         for name, method in METHODS.items():
-            for seed in range(method.seeds):
-                if dataset in protocol.LARGEST:
-                    yield Unit("main", dataset, name, seed, train_rows=protocol.LARGEST_TRAIN_ROWS)
-                if dataset not in protocol.LARGEST or name in ("rfod", "if", "ecod"):
-                    yield Unit("main", dataset, name, seed)
+            if seed < method.seeds:
+                for dataset in datasets.ALL:
+                    yield Unit("main", dataset, name, seed, _rows(dataset))
+
+
+def full() -> Iterator[Unit]:
+    """The largest datasets again, trained on all training rows, by the methods that are fast enough."""
+    for seed in range(protocol.DEEP_SEEDS):
+        for name in ("rfod", "ecod", "if"):
+            for dataset in protocol.LARGEST:
+                yield Unit("full", dataset, name, seed)
 
 
 def quick() -> Iterator[Unit]:
@@ -78,6 +84,7 @@ def scalability() -> Iterator[Unit]:
 
 STUDIES = {
     "main": main,
+    "full": full,
     "quick": quick,
     "ablation": ablation,
     "alpha": alpha,
