@@ -11,20 +11,34 @@ from numpy.typing import NDArray
 from rfod import ColumnWarning
 from rfod._check.errors import KINDS, ErrorKind
 from rfod._check.inject import inject as inject_table
+from rfod._table.columns import Column
 from rfod._table.frames import open_table
 from rfod._table.schema import infer_schema
 
-__all__ = ["KINDS", "inject"]
+__all__ = ["KINDS", "ErrorKind", "inject", "modelled_columns"]
+
+
+def modelled_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
+    """The columns that a model of this frame has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        return infer_schema(open_table(frame)).columns
 
 
 def inject(
-    frame: pd.DataFrame, kind: ErrorKind, share: float, seed: int, n_cells: int = 1
+    frame: pd.DataFrame,
+    kind: ErrorKind,
+    share: float,
+    seed: int,
+    n_cells: int = 1,
+    columns: tuple[Column, ...] | None = None,
 ) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
-    """A copy with `n_cells` wrong cells in a share of the rows, and which cells (rows by columns) are wrong."""
+    """A copy with `n_cells` wrong cells in a share of the rows, and which cells (rows by columns) are wrong.
+
+    `columns` are those that may become wrong; all that can be modelled by default.
+    """
     table = open_table(frame)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ColumnWarning)
-        columns = infer_schema(table).columns
+    columns = modelled_columns(frame) if columns is None else columns
     injected = inject_table(table, columns, kind, share=share, seed=seed, n_cells=n_cells)
     wrong = pd.DataFrame(False, index=frame.index, columns=frame.columns)
     wrong[[column.name for column in columns]] = injected.wrong

@@ -1,0 +1,95 @@
+"""Tables of the cell benchmark: mean over tables and seeds, per kind of error and method.
+
+python -m benchmarks.cell_tables            # those of results/cells.json, as Markdown
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import record
+from benchmarks.cell_rfod import RATES
+from benchmarks.wrong_cells import KINDS
+
+MEASURES = {
+    "cell_ap": "average precision over cells",
+    "cell_auc_roc": "AUC-ROC over cells",
+    "top_1": "wrong cell first in its row",
+    "top_3": "wrong cell among the first three of its row",
+    "row_auc_roc": "AUC-ROC over rows",
+}
+Line = dict[str, Any]
+
+
+def print_tables(results: list[Line]) -> None:
+    """Everything that the results allow."""
+    for variant in ("one", "two", "dirty"):
+        chosen = [line for line in results if line["variant"] == variant]
+        pointed = [line for line in chosen if "cell_ap" in line]
+        methods = list(dict.fromkeys(line["method"] for line in pointed))
+        for measure, words in MEASURES.items():
+            if pointed:
+                print(f"\n{variant}: {words}\n")
+                _markdown(
+                    ["method", *KINDS, "mean"],
+                    ([method, *_by_kind(pointed, method, lambda line, m=measure: line[m])] for method in methods),
+                )
+        told = [line for line in chosen if "findings" in line and line["kind"] != "none"]
+        if told:
+            print(f"\n{variant}: rfod's findings, expected values and intervals\n")
+            _markdown(["", *KINDS, "mean"], _rfod_rows(told))
+        for rate in RATES:
+            clean = [line["findings"][str(rate)]["n_flagged"] for line in chosen if line["kind"] == "none"]
+            n_cells = sum(line["n_cells"] for line in chosen if line["kind"] == "none")
+            if clean:
+                print(f"{variant}, nothing wrong: {sum(clean)} findings in {n_cells:,} cells at {rate:g}")
+        coverage = [line["coverage"] for line in chosen if line["kind"] == "none" and line["coverage"] is not None]
+        if coverage:
+            print(f"{variant}, nothing wrong: coverage of 90 % intervals {np.mean(coverage):.3f}")
+
+
+def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
+    for rate in RATES:
+        finding = str(rate)
+        yield [f"false at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["fdr"])]
+        yield [f"found at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["recall"])]
+    for key, words in (
+        ("expected_distance_median", "expected number, distance (median)"),
+        ("median_distance_median", "column's median, distance (median)"),
+        ("expected_distance", "expected number, distance (mean)"),
+        ("median_distance", "column's median, distance (mean)"),
+        ("expected_agrees", "expected category is true"),
+        ("mode_agrees", "commonest category is true"),
+        ("coverage_of_true", "90 % interval holds true value"),
+    ):
+        yield [words, *_by_kind(told, None, lambda line, k=key: line[k])]
+
+
+def _by_kind(lines: list[Line], method: str | None, value: Callable[[Line], float | None]) -> list[str]:
+    """Mean over tables of the mean over seeds, per kind; then the mean of the kinds."""
+    means = []
+    for kind in KINDS:
+        by_table: dict[str, list[float]] = {}
+        for line in lines:
+            if line["kind"] == kind and method in (None, line["method"]) and value(line) is not None:
+                by_table.setdefault(line["table"], []).append(float(value(line) or 0.0))
+        means.append(np.mean([np.mean(values) for values in by_table.values()]) if by_table else np.nan)
+    return [f"{mean:.3f}" if np.isfinite(mean) else "-" for mean in (*means, np.nanmean(means))]
+
+
+def _markdown(head: list[str], rows: Iterable[list[str]]) -> None:
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    print_tables(json.loads((record.RESULTS / "cells.json").read_text(encoding="utf-8"))["results"])
