@@ -16,7 +16,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,30 +41,24 @@ CODE = [HERE / "rows.py", *(SOURCE / part for part in ("_forest", "_run", "_scor
 Floats = NDArray[np.float64]
 
 
-def _aggregated(aggregation: str) -> Callable[[pd.DataFrame, pd.DataFrame, int], Floats]:
-    def judge(train: pd.DataFrame, test: pd.DataFrame, seed: int) -> Floats:
-        return rfod.RFOD(aggregation=aggregation, random_state=seed).fit(train).detect(test).row_scores
-
-    return judge
+AGGREGATIONS = {"uncertainty": "the paper's", "mean": "plain mean", "surprise": "surprise", "consensus": "consensus"}
+OTHERS = {"nearest neighbours": nearest_neighbours, "isolation forest": isolation_forest}
+METHODS = (*AGGREGATIONS.values(), *OTHERS)
 
 
-def _encoded(make: Callable[[int, int], Any]) -> Callable[[pd.DataFrame, pd.DataFrame, int], Floats]:
-    def judge(train: pd.DataFrame, test: pd.DataFrame, seed: int) -> Floats:
+def judge(train: pd.DataFrame, test: pd.DataFrame, seed: int) -> dict[str, Floats]:
+    """Row scores by every method; rfod's are all read off the same forests."""
+    detector = rfod.RFOD(aggregation="consensus", random_state=seed).fit(train)
+    judged = detector.detect(test)._judged
+    scores = {}
+    for aggregation, words in AGGREGATIONS.items():
+        params = {**detector.model_.params, "aggregation": aggregation}
+        scores[words] = replace(detector.model_, params=params).row_scores(judged)
+    for name, make in OTHERS.items():
         method = make(seed, 1)
         method.fit(train)
-        return np.asarray(method.score(test), dtype=np.float64)
-
-    return judge
-
-
-METHODS: dict[str, Callable[[pd.DataFrame, pd.DataFrame, int], Floats]] = {
-    "uncertainty (the paper's)": _aggregated("uncertainty"),
-    "mean": _aggregated("mean"),
-    "surprise": _aggregated("surprise"),
-    "consensus": _aggregated("consensus"),
-    "nearest neighbours": _encoded(nearest_neighbours),
-    "isolation forest": _encoded(isolation_forest),
-}
+        scores[name] = np.asarray(method.score(test), dtype=np.float64)
+    return scores
 
 
 def main() -> None:
@@ -79,28 +73,25 @@ def main() -> None:
     done = _read_cache(code)
     for seed in range(arguments.seeds):
         for name in names:
-            lacking = [method for method in METHODS if (name, seed, method) not in done]
-            if not lacking:
-                continue
-            train, test, labels = split(name, seed)
-            for method in lacking:
+            if (name, seed) not in done:
                 start = time.perf_counter()
-                scores = METHODS[method](train, test, seed)
-                result = {
-                    "dataset": name,
-                    "seed": seed,
-                    "method": method,
-                    "n_train": len(train),
-                    "n_test": len(test),
-                    "auc_roc": float(roc_auc_score(labels, scores)),
-                    "auc_pr": float(average_precision_score(labels, scores)),
-                    "seconds": time.perf_counter() - start,
-                }
-                done[name, seed, method] = result
+                train, test, labels = split(name, seed)
+                done[name, seed] = [
+                    {
+                        "dataset": name,
+                        "seed": seed,
+                        "method": method,
+                        "n_train": len(train),
+                        "n_test": len(test),
+                        "auc_roc": float(roc_auc_score(labels, scores)),
+                        "auc_pr": float(average_precision_score(labels, scores)),
+                    }
+                    for method, scores in judge(train, test, seed).items()
+                ]
                 with CACHE.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"code": code, "result": result}) + "\n")
-            print(f"{name} {seed} done", flush=True)
-    results = [done[name, seed, method] for name in names for seed in range(arguments.seeds) for method in METHODS]
+                    file.write(json.dumps({"code": code, "results": done[name, seed]}) + "\n")
+                print(f"{name} {seed}: {time.perf_counter() - start:.0f} s", flush=True)
+    results = [line for name in names for seed in range(arguments.seeds) for line in done[name, seed]]
     content = {
         "machine": record.machine(),
         **record.commit(),
@@ -144,12 +135,12 @@ def print_tables(results: list[dict[str, Any]], names: list[str]) -> None:
         print(f"| {label} | " + " | ".join(cells) + " |")
 
 
-def _read_cache(code: str) -> dict[tuple[str, int, str], dict[str, Any]]:
+def _read_cache(code: str) -> dict[tuple[str, int], list[dict[str, Any]]]:
     if not CACHE.is_file():
         return {}
     lines = [json.loads(line) for line in CACHE.read_text(encoding="utf-8").splitlines()]
-    found = [line["result"] for line in lines if line["code"] == code]
-    return {(line["dataset"], line["seed"], line["method"]): line for line in found}
+    found = [line["results"] for line in lines if line["code"] == code]
+    return {(results[0]["dataset"], results[0]["seed"]): results for results in found}
 
 
 if __name__ == "__main__":
