@@ -165,7 +165,12 @@ class DeviatingCells:
         spreads = frame[numeric].astype(np.float64)
         deviations = (spreads - spreads.median()).abs().median()
         self._numeric = [name for name in numeric if frame[name].nunique() > 3 and deviations[name] > 1e-12]
-        self._model = DDC()
+
+        class CellsOnly(DDC):
+            def _rowwise_outliers(self, residuals: Any, fit: bool = False) -> None:
+                """Not needed here, and an error where a residual is NaN."""
+
+        self._model = CellsOnly()
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             self._model.fit(spreads[self._numeric].reset_index(drop=True))
