@@ -20,6 +20,8 @@ PAPER_SETTINGS: dict[str, Any] = {
     "max_depth": None,
     "max_samples": 1.0,
     "uncertainty": "raw",
+    "aggregation": "uncertainty",
+    "distance": "agd",
 }
 
 
@@ -36,9 +38,14 @@ class Rows:
         return np.asarray(self._detector.detect(frame).row_scores, dtype=np.float64)
 
 
-def library(seed: int, threads: int, **parameters: Any) -> Rows:
+def library(seed: int, threads: int, judged_rows: int | None = None, **parameters: Any) -> Rows:
+    """`judged_rows`: most out-of-bag rows that a tree is judged on, to see what judging costs."""
     import rfod
 
+    if judged_rows is not None:
+        from rfod._forest.params import GrowthParams
+
+        GrowthParams.n_judged = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
     return Rows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import threading
 import time
@@ -23,13 +22,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import datasets, record
-from benchmarks.paper import methods, protocol, units
+from benchmarks import datasets
+from benchmarks.paper import floor, methods, protocol, results, units
 from benchmarks.paper.studies import STUDIES
-
-RESULTS = Path(__file__).resolve().parent / "results"
-FLOOR = Path(__file__).resolve().parent / "floor.json"
-ALLOWED_DROP = 0.01
 
 
 def main() -> None:
@@ -38,21 +33,13 @@ def main() -> None:
     wanted = list(_chosen(STUDIES[arguments.study](), arguments))
     # A check before a release is worth nothing on results of older code.
     is_fresh = arguments.fresh or arguments.study == "quick"
-    finished = set() if is_fresh else _finished(read(path), arguments.retry)
+    finished = set() if is_fresh else _finished(results.read(path), arguments.retry)
     missing = [unit for unit in wanted if unit.key not in finished]
     print(f"{arguments.study}: {len(wanted)} units, {len(missing)} to run", flush=True)
     _run_all(missing, path, arguments)
     if arguments.study == "quick":
         keys = {unit.key for unit in wanted}
-        sys.exit(_report_quick([line for line in read(path) if _key(line) in keys], arguments.set_floor))
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """The results of a study; of a unit that was run again, the last."""
-    if not path.is_file():
-        return []
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return list({_key(line): line for line in lines}.values())
+        sys.exit(floor.report([line for line in results.read(path) if results.key(line) in keys], arguments.set_floor))
 
 
 def _arguments() -> argparse.Namespace:
@@ -69,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory-mb", type=float, default=protocol.MEMORY_MB_PER_UNIT, help="limit per unit")
     parser.add_argument("--minutes", type=float, help="start no new unit after this many minutes")
     parser.add_argument("--set-floor", action="store_true", help="quick only: take this run as the new floor")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, default=results.FOLDER)
     return parser.parse_args()
 
 
@@ -84,12 +71,7 @@ def _chosen(all_units: Iterable[units.Unit], arguments: argparse.Namespace) -> I
 
 
 def _finished(lines: list[dict[str, Any]], retry: bool) -> set[str]:
-    return {_key(line) for line in lines if line["status"] == "ok" or not retry}
-
-
-def _key(line: dict[str, Any]) -> str:
-    names = ("study", "dataset", "method", "seed", "train_rows", "label", "parameters")
-    return units.Unit(**{name: line[name] for name in names}).key
+    return {results.key(line) for line in lines if line["status"] == "ok" or not retry}
 
 
 def _run_all(missing: list[units.Unit], path: Path, arguments: argparse.Namespace) -> None:
@@ -118,39 +100,6 @@ def _line(result: dict[str, Any]) -> str:
         f"{head}AUC-ROC {result['auc_roc']:.4f}  AUC-PR {result['auc_pr']:.4f}  "
         f"fit {result['fit_seconds']:.2f} s  score {result['score_seconds']:.2f} s  peak {result['peak_mb']:.0f} MB"
     )
-
-
-def _report_quick(lines: list[dict[str, Any]], set_floor: bool) -> int:
-    """Print the means; 1 when the mean AUC-ROC of rfod fell below its floor by more than is allowed."""
-    means = {}
-    for method in dict.fromkeys(line["method"] for line in lines):
-        own = [line["auc_roc"] for line in lines if line["method"] == method and line["status"] == "ok"]
-        if own:
-            means[method] = statistics.fmean(own)
-            print(f"{method:<12} mean AUC-ROC {means[method]:.4f} over {len(own)} datasets")
-    failed = [f"{line['dataset']}/{line['method']}" for line in lines if line["status"] != "ok"]
-    if failed:
-        print(f"{len(failed)} units did not finish: {', '.join(failed[:5])}{', ...' if len(failed) > 5 else ''}")
-    if "rfod" not in means:
-        print("rfod has no result")
-        return 1
-    covered = sorted(line["dataset"] for line in lines if line["method"] == "rfod" and line["status"] == "ok")
-    if set_floor:
-        record.write_json(FLOOR, {"mean_auc_roc": round(means["rfod"], 4), "datasets": covered, **record.commit()})
-        print(f"floor set to {means['rfod']:.4f}")
-        return 0
-    if not FLOOR.is_file():
-        print("no floor.json yet; --set-floor writes it")
-        return 0
-    floor = json.loads(FLOOR.read_text(encoding="utf-8"))
-    if floor["datasets"] != covered:
-        print("the floor was set on other datasets; not compared")
-        return 0
-    if means["rfod"] < floor["mean_auc_roc"] - ALLOWED_DROP:
-        print(f"FAILED: rfod fell from {floor['mean_auc_roc']:.4f} to {means['rfod']:.4f}")
-        return 1
-    print(f"rfod holds its floor of {floor['mean_auc_roc']:.4f}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -17,17 +17,19 @@ QUICK_METHODS = ("rfod", "ecod", "lof", "if", "ocsvm", "knn")
 SIX_DATASETS = ("spambase", "bank", "ethereum", "thyroid", "pageblocks", "cardiotocography")
 
 ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
-BETAS = tuple(round(0.05 * step, 2) for step in range(1, 21))
+BETAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 TREES = (5, 10, 25, 50, 100, 200)
+KDD_TREES = 20
 KDD_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
+COMPLETE = "complete (defaults)"
 ABLATIONS: dict[str, dict[str, Any]] = {
-    "complete": {},
+    COMPLETE: {},
     "without pruning": {"beta": 1.0},
-    "without AGD (Gower)": {"distance": "gower"},
+    "with Gower": {"distance": "gower"},
     "with IQR-Gower": {"distance": "gower-iqr"},
     "without UWA (mean)": {"aggregation": "mean"},
-    "raw uncertainty": {"uncertainty": "raw"},
+    "UWA, raw uncertainty": {"uncertainty": "raw"},
 }
 
 
@@ -55,9 +57,9 @@ def quick() -> Iterator[Unit]:
 
 
 def ablation() -> Iterator[Unit]:
-    for dataset in datasets.ALL:
-        for label, parameters in ABLATIONS.items():
-            for seed in range(protocol.SEEDS):
+    for seed in range(protocol.SEEDS):
+        for dataset in datasets.ALL:
+            for label, parameters in ABLATIONS.items():
                 yield Unit("ablation", dataset, "rfod", seed, _rows(dataset), label, parameters)
 
 
@@ -74,12 +76,13 @@ def trees() -> Iterator[Unit]:
 
 
 def scalability() -> Iterator[Unit]:
-    """Six training sizes of kdd, all rows per tree so that the size matters; once without pruning, to see its cost."""
+    """Six training sizes of kdd, all rows per tree so that the size matters; each also with trees hardly judged."""
     n_train = int((datasets.load("kdd").labels == 0).sum()) // 2
+    settings: dict[str, Any] = {"max_samples": 1.0, "n_estimators": KDD_TREES}
     for share in KDD_SHARES:
-        for label, parameters in (("pruned", {}), ("without pruning", {"beta": 1.0})):
-            settings = {"max_samples": 1.0} | parameters
-            yield Unit("scalability", "kdd", "rfod", 0, round(share * n_train), f"{share:.0%} {label}", settings)
+        rows = round(share * n_train)
+        yield Unit("scalability", "kdd", "rfod", 0, rows, f"{share:.0%} pruned", settings)
+        yield Unit("scalability", "kdd", "rfod", 0, rows, f"{share:.0%} unjudged", settings | {"judged_rows": 1})
 
 
 STUDIES = {
@@ -95,9 +98,9 @@ STUDIES = {
 
 
 def _vary(parameter: str, values: tuple[float, ...], study: str = "") -> Iterator[Unit]:
-    for dataset in SIX_DATASETS:
-        for value in values:
-            for seed in range(protocol.DEEP_SEEDS):
+    for seed in range(protocol.DEEP_SEEDS):
+        for dataset in SIX_DATASETS:
+            for value in values:
                 label = f"{parameter}={value}"
                 yield Unit(study or parameter, dataset, "rfod", seed, _rows(dataset), label, {parameter: value})
 

@@ -1,0 +1,55 @@
+"""Results as they were written: reading JSON lines, and one value per dataset and method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks import datasets
+
+FOLDER = Path(__file__).resolve().parent / "results"
+
+Line = dict[str, Any]
+
+
+def key(line: Line) -> str:
+    """What makes two results the same result."""
+    words = [line[name] for name in ("study", "dataset", "method", "label", "seed", "train_rows", "parameters")]
+    return json.dumps(words, sort_keys=True)
+
+
+def read(path: Path) -> list[Line]:
+    """The results of a study; of a unit that was run again, the last."""
+    if not path.is_file():
+        return []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return list({key(line): line for line in lines}.values())
+
+
+def finished(lines: list[Line]) -> list[Line]:
+    return [line for line in lines if line["status"] == "ok"]
+
+
+def by_dataset(lines: list[Line], measure: str, column: str = "method", how: str = "mean") -> pd.DataFrame:
+    """Datasets by methods (or by another field): the mean over seeds, or another summary; NaN where nothing ran."""
+    table = pd.DataFrame(
+        [(line["dataset"], line[column], line[measure]) for line in finished(lines)],
+        columns=["dataset", column, measure],
+    )
+    wide = table.groupby(["dataset", column])[measure].agg(how).unstack()
+    return wide.reindex(index=_in_order(wide.index, datasets.ALL))
+
+
+def counts(lines: list[Line], wanted: Callable[[Line], bool] = lambda _: True) -> pd.DataFrame:
+    """Methods by status: how many units."""
+    rows = [(line["method"], line["status"]) for line in lines if wanted(line)]
+    table = pd.DataFrame(rows, columns=["method", "status"])
+    return pd.crosstab(table["method"], table["status"])
+
+
+def _in_order(found: pd.Index, order: tuple[str, ...]) -> list[str]:
+    return [name for name in order if name in found]
