@@ -10,13 +10,20 @@ SOURCES := src tests examples $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-unit test-bounds lint format clean
+.PHONY: help demo browser test test-unit test-bounds lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/installed-demo ## find the planted errors in a table of parcel shipments
 	@$(BIN)/python examples/demo.py
+
+browser: ## a Chromium for the tests of the report, where Debian's packages can be installed
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$RFOD_BROWSER" || \
+		{ command -v apt-get >/dev/null && test "$$(id -u)" = 0 && echo "installing chromium" && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
+		echo "no browser here: the tests of the report in a browser are skipped"
 
 test: lint test-unit test-bounds ## every check: lint, types, layers, tests, tests with bounds checks
 	@echo "all checks passed"

@@ -27,10 +27,11 @@ PUBLIC_NAMES = [
     "__version__",
     "load",
     "scan",
+    "write_report",
 ]
 
 # Needed by some users of the package only, and slow to import.
-OPTIONAL_LIBRARIES = {"pandas", "polars", "plotly", "matplotlib", "typer", "rich"}
+OPTIONAL_LIBRARIES = {"jinja2", "pandas", "polars", "plotly", "matplotlib", "typer", "rich"}
 
 
 def public_callables() -> Iterator[tuple[str, object]]:

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from rfod._report.html import write_report
 from rfod.detection import Detection
 from rfod.detector import RFOD, load, scan
 from rfod.exceptions import (
@@ -27,4 +28,5 @@ __all__ = [
     "__version__",
     "load",
     "scan",
+    "write_report",
 ]

@@ -1,1 +1,1 @@
-"""The commands: `rfod scan`, `fit`, `score` and `inspect`."""
+"""The commands: `rfod scan`, `fit`, `score`, `report` and `inspect`."""

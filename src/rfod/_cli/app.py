@@ -13,6 +13,7 @@ from rfod import __version__
 from rfod._cli.console import print_error
 from rfod._cli.fit import fit
 from rfod._cli.inspect import inspect
+from rfod._cli.report import report
 from rfod._cli.scan import scan
 from rfod._cli.score import score
 from rfod.exceptions import ParameterError, RFODError
@@ -47,6 +48,7 @@ def start(
 app.command()(scan)
 app.command()(fit)
 app.command()(score)
+app.command()(report)
 app.command()(inspect)
 
 

@@ -80,6 +80,10 @@ Cells = Annotated[
     bool,
     typer.Option("--cells", help="Write the cells of the findings instead of the rows."),
 ]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option("--redact", metavar="COLUMN", help="Keep the values of a column out of the report. May be repeated."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Findings and summary as one JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Findings shown on the terminal.")]

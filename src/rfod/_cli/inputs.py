@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import typer
@@ -27,6 +28,11 @@ def one_source(table: str | None, sql: str | None, database: str | None, options
     return open_source(str(table), options)
 
 
+def title_of(table: str | None) -> str:
+    """What a report calls its table: no folders of this machine, no address of a database."""
+    return "query" if table is None else "standard input" if table == "-" else Path(table).name
+
+
 def check_training(rows: pa.Table, key: str | None) -> None:
     """Raise `InputError` for a table that nothing can be learnt from."""
     if rows.num_rows < 2:
@@ -36,12 +42,22 @@ def check_training(rows: pa.Table, key: str | None) -> None:
 
 def check_key(rows: pa.Table, key: str | None) -> None:
     """Raise `InputError` for a key that is no column."""
-    if key is None or key in rows.column_names:
+    _check_column(rows, key, "use as key")
+
+
+def check_redact(rows: pa.Table, names: list[str] | None) -> None:
+    """Raise `InputError` for names to redact that are no columns."""
+    for name in names or []:
+        _check_column(rows, name, "redact")
+
+
+def _check_column(rows: pa.Table, name: str | None, purpose: str) -> None:
+    if name is None or name in rows.column_names:
         return
-    near = difflib.get_close_matches(key, rows.column_names, 1)
+    near = difflib.get_close_matches(name, rows.column_names, 1)
     names = ", ".join(map(repr, rows.column_names[:5])) + (", ..." if len(rows.column_names) > 5 else "")
     raise InputError(
-        f"there is no column {key!r} to use as key. "
+        f"there is no column {name!r} to {purpose}. "
         + (f"Hint: did you mean {near[0]!r}?" if near else f"Hint: the columns are {names}.")
     )
 

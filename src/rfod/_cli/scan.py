@@ -13,12 +13,13 @@ from rfod._cli.answers import cells_schema, cells_table, key_type_of, rows_schem
 from rfod._cli.choices import DEFAULTS, SEED, check_rule, column_types, read_options
 from rfod._cli.console import Voice, naming, stdout_console
 from rfod._cli.findings import Finding, collect, show
-from rfod._cli.inputs import check_training, one_source
+from rfod._cli.inputs import check_redact, check_training, one_source, title_of
 from rfod._cli.rule import Rule
 from rfod._cli.stream import NEAREST
 from rfod._io.options import BATCH_ROWS
 from rfod._io.sinks import check_target, format_of, open_sink
 from rfod._io.sources import read_all
+from rfod._report.html import write_page
 from rfod.detector import scan as scan_table
 
 FINDINGS_ABOVE = 3
@@ -40,6 +41,11 @@ def scan(
         ),
     ] = None,
     cells: choices.Cells = False,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write the findings as one HTML file to look through."),
+    ] = None,
+    redact: choices.Redact = None,
     show_rows: choices.Show = 20,
     as_json: choices.Json = False,
     quiet: choices.Quiet = False,
@@ -65,7 +71,7 @@ def scan(
     """Fit and judge one table: which of its rows and cells do not fit the rest?
 
     Every row is judged only by trees that have not seen it. The findings go to the terminal; -o keeps the scores of all
-    rows.
+    rows, --report the findings with their figures.
 
     Example: rfod scan orders.csv --key order_id --fdr 0.05 -o findings.parquet
     """
@@ -74,6 +80,10 @@ def scan(
     if output not in (None, "-"):
         format_of(str(output))
         check_target(str(output))
+    if report is not None:
+        check_target(report)
+    elif redact:
+        raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     voice, rule = Voice(quiet), Rule(fdr, top, contamination)
     source = one_source(table, sql, database, options)
     with voice.stage("reading"), voice.bar("reading", source) as bar:
@@ -83,6 +93,7 @@ def scan(
     params |= {} if trim is None else {"trim": trim}
     with voice.stage("forests"), voice.remarks(), naming(source.name):
         check_training(piece.rows, key)
+        check_redact(piece.rows, redact)
         found = scan_table(
             piece.rows, key=key, column_types=column_types(options.kinds), verbose=int(voice.draws), **params
         )
@@ -96,6 +107,8 @@ def scan(
             schema = (cells_schema if cells else rows_schema)(key_type_of(found))
             with open_sink(output, schema) as write:
                 write(cells_table(found, piece, worst) if cells else rows_table(found, piece, flagged))
+        if report is not None:
+            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table), lines=piece.lines)
         n_flagged = int(flagged.sum())
         if as_json:
             summary = {

@@ -1,0 +1,134 @@
+"""The content of a report as plain data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from report_tables import HOSTILE, found_in_hostile, found_in_mixed
+from rfod import Detection, ParameterError, SchemaError
+from rfod._report.summary import Limits, summarise
+
+
+@pytest.fixture(scope="module")
+def found() -> Detection:
+    return found_in_mixed(key=True)
+
+
+def test_is_plain_data(found: Detection) -> None:
+    told = summarise(found, top=10)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_findings_are_those_of_flag(found: Detection) -> None:
+    told = summarise(found, top=10)
+    assert told["n_findings"] == 10
+    assert told["rule"] == "the 10 highest scores"
+    rows = told["findings"]["row"]
+    assert set(rows) == set(np.flatnonzero(found.flag(top=10)).tolist())
+    assert told["findings"]["key"] == [f"n{row:04d}" for row in rows]
+    assert told["findings"]["score"] == sorted(told["findings"]["score"], reverse=True)
+
+
+def test_cells_are_those_of_the_tidy_table(found: Detection) -> None:
+    told = summarise(found, top=10)
+    cells, texts = told["cells"], told["texts"]
+    assert {len(values) for values in cells.values()} == {told["findings"]["start"][-1]}
+    lines = {(line["name"], line["column"]): line for line in found.cells(found.flag(top=10)).to_pylist()}
+    for place, key in enumerate(told["findings"]["key"]):
+        start, end = told["findings"]["start"][place : place + 2]
+        assert 1 <= end - start <= 5
+        for cell in range(start, end):
+            line = lines[key, found.columns[cells["column"][cell]]]
+            assert texts[cells["observed"][cell]] == line["observed"]
+            assert texts[cells["expected"][cell]] == line["expected"]
+            assert cells["score"][cell] == pytest.approx(line["score"], rel=1e-3)
+
+
+def test_no_findings_show_what_comes_nearest(found: Detection) -> None:
+    told = summarise(found, fdr=1e-9)
+    assert told["n_findings"] == 0
+    assert len(told["findings"]["row"]) == 20
+    assert told["words"][0].startswith("No row of 200 is a finding")
+    assert not told["patterns"]
+
+
+def test_words_name_what_was_found(found: Detection) -> None:
+    told = summarise(found, top=4)
+    assert told["words"][0] == "4 of 200 rows (2.00%) do not fit the rest of the table (the 4 highest scores)."
+
+
+def test_what_is_cut_off_is_said(found: Detection) -> None:
+    told = summarise(found, top=40, limits=Limits(findings=30, cells=2, heat_rows=10, heat_columns=3))
+    assert len(told["findings"]["row"]) == 30
+    assert max(np.diff(told["findings"]["start"])) == 2
+    assert (told["heat"]["n_rows"], len(told["heat"]["columns"])) == (10, 3)
+    assert told["cut"] == [
+        "The 30 findings with the highest scores of 40 are in this file.",
+        "At most 2 cells of each finding are told: those that add most to its score.",
+        "The map shows the 10 worst rows and 3 of 8 columns, those where these rows surprise most.",
+    ]
+
+
+def test_columns(found: Detection) -> None:
+    told = summarise(found, top=10, self_check={"double": 0.75})
+    columns = {column["name"]: column for column in told["columns"]}
+    assert list(columns) == list(found.columns)
+    assert columns["double"]["verdict"] == "predictable"
+    assert columns["double"]["measure"] == "R²"
+    assert columns["city"]["measure"] == "AUC"
+    assert columns["double"]["self_check"] == 0.75
+    assert columns["city"]["self_check"] is None
+    assert sum(column["n_cells"] for column in told["columns"]) == len(told["cells"]["column"])
+    assert sum(column["n_worst"] for column in told["columns"]) == 10
+    bars = columns["city"]["values"]
+    assert bars["total"] == sum(bars["counts"]) + bars["others"]
+    bins = columns["double"]["values"]
+    assert bins["total"] == sum(bins["counts"]) + bins["beyond"]
+    assert all(bins["low"] <= tick <= bins["high"] for tick, _ in bins["ticks"])
+
+
+def test_patterns_count_findings(found: Detection) -> None:
+    told = summarise(found, top=10)
+    assert sum(pattern["n_findings"] for pattern in told["patterns"]) == 10
+    assert told["patterns"][0]["n_findings"] == max(pattern["n_findings"] for pattern in told["patterns"])
+
+
+@pytest.mark.parametrize("name", ["double", "city", "day", "wait", "is_high"])
+def test_redacted_values_are_nowhere(found: Detection, name: str) -> None:
+    told = summarise(found, top=30, redact=[name])
+    j = found.columns.index(name)
+    assert told["columns"][j]["values"] is None
+    for cell, column in enumerate(told["cells"]["column"]):
+        if column == j:
+            assert told["texts"][told["cells"]["observed"][cell]] == "hidden"
+            assert told["texts"][told["cells"]["expected"][cell]] == "hidden"
+            assert told["cells"]["at"][cell] is None
+            assert told["cells"]["centre"][cell] is None
+    assert f"The values of {name} are hidden in this report." in told["words"]
+    if name == "city":
+        assert not any(city in json.dumps(told, ensure_ascii=False) for city in ("Oslo", "Bergen", "Bodø", "Tromsø"))
+
+
+def test_redacted_keys_become_row_numbers(found: Detection) -> None:
+    told = summarise(found, top=5, redact=["name"])
+    assert told["key"] is None
+    assert told["findings"]["key"] == []
+    assert "n0003" not in json.dumps(told)
+
+
+def test_redact_takes_names_of_columns(found: Detection) -> None:
+    with pytest.raises(SchemaError, match="no column 'citty' to redact"):
+        summarise(found, redact=["citty"])
+    with pytest.raises(ParameterError, match="a list of column names"):
+        summarise(found, redact="city")
+
+
+def test_texts_are_printable_and_short() -> None:
+    told = summarise(found_in_hostile(), top=40)
+    texts = [*told["texts"], *told["findings"]["key"], *(column["name"] for column in told["columns"])]
+    assert all(text.isprintable() for text in texts)
+    assert max(map(len, texts)) <= 6 * 120
+    assert HOSTILE[0] in told["texts"]
