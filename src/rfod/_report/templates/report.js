@@ -22,7 +22,7 @@
   const told = (text, kind) => { const element = make("bdi", kind ? { class: kind } : {}); element.textContent = text; return element; };
   const meter = (share, kind) => make("span", { class: kind ? `meter ${kind}` : "meter", share: Math.max(0, Math.min(1, share || 0)), "aria-hidden": "true" }, make("i"));
 
-  const short = (value, digits = 3) => value === null ? "–" : String(Number(value.toPrecision(digits)));
+  const short = (value) => value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(3) : value.toPrecision(4);
   const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(3))} %`;
   const probability = (p) => p === null ? "–" : p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0).replace("e-", "e−");
   const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
@@ -278,7 +278,7 @@
   function columnLine(column) {
     const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
     const predictors = make("div", { class: "predictors" });
-    for (const [j, share] of column.predictors.slice(0, 3)) predictors.append(told(`${columns[j].name} ${percent(share)}`), meter(share));
+    for (const [j, share] of column.predictors.slice(0, 3)) predictors.append(meter(share), make("span", { class: "number" }, share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`), told(columns[j].name));
     return make("tr", {},
       cell("Column", "value", told(column.name), column.hidden ? make("small", {}, "values hidden") : null),
       cell("Kind", null, column.kind),
