@@ -10,7 +10,7 @@ SOURCES := src tests examples $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo browser test test-unit test-bounds lint format clean
+.PHONY: help demo browser test test-unit test-bounds bench-quick lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ test-bounds: $(VENV)/installed-test ## the kernel tests with array bounds checke
 	@echo "kernel tests, array bounds checked:"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/$(VENV)/numba-boundscheck" \
 		$(BIN)/python -m pytest tests/forest -q -x -n $(WORKERS)
+
+bench-quick: $(VENV)/installed-bench ## before a release: fails if accuracy on seven small datasets has dropped
+	@$(BIN)/python -m benchmarks.paper.run quick --workers $(WORKERS)
 
 format: $(VENV)/installed-test ## put the sources in order
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)

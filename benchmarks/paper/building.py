@@ -295,4 +295,4 @@ def _symbolic(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 
 
 def _labelled(table: pd.DataFrame, is_anomaly: pd.Series | np.ndarray) -> pd.DataFrame:
-    return table.assign(label=np.asarray(is_anomaly).astype(np.int8))
+    return table.copy().assign(label=np.asarray(is_anomaly).astype(np.int8))  # the copy joins what lies in pieces
