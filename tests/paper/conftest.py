@@ -1,4 +1,4 @@
-"""The benchmark is no package of its own: it is found from the root of the repository, and a source archive has none."""
+"""The benchmark is no package: it is found from the root of the repository, and a source archive has none of it."""
 
 import sys
 from pathlib import Path
