@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,15 +10,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._run.expecting import Expecting
+from rfod._run.judging import Rows, read_rows
 from rfod._score.calibrate import conformal_p_values, own_p_values
 from rfod._score.threshold import benjamini_hochberg, highest
 from rfod._table.encode import cell_text, decode_column, value_text
 from rfod._table.frames import Table
+from rfod._table.near import nearest_category
+from rfod.blame import Blame, Repair, repair
 from rfod.exceptions import ParameterError, SchemaError
-from rfod.model import Judged, Model
+from rfod.model import UNSEEN_SHARE, Judged, Model
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
+Picked = NDArray[Any] | Sequence[int] | None
+
+MOSTLY = 0.99  # a column that is filled, or empty, in this share of the training rows practically always is
 
 
 class Detection:
@@ -33,7 +40,8 @@ class Detection:
         given: Table | None = None,
         key: str | None = None,
         first_row: int = 0,
-        own_rows: bool = False,
+        own_rows: Callable[[Any], Rows] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         given = table if given is None else given
         if key is not None and key not in given.names:
@@ -42,12 +50,13 @@ class Detection:
         self._table = table  # under the names of the model
         self._given = given  # under those of the caller
         self._judged = judged
-        self._own_rows = own_rows
+        self._own_rows = own_rows  # of a model's own training table: how to read them
+        self._n_jobs = n_jobs
         self._first_row = first_row
         self.key = key
         """Name of the column that identifies rows, or None for row numbers."""
         self.row_scores: Floats = model.row_scores(judged)
-        """How anomalous each row is: the weighted mean of its cell scores. Higher is more anomalous."""
+        """How anomalous each row is; higher is more anomalous."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,6 +87,57 @@ class Detection:
         }
         return self._table.frame(decoded, aligned=True)
 
+    @cached_property
+    def surprise(self) -> Floats:
+        """How unusual each cell is given the rest of its row, as -log10 of a probability: 3 is one in a thousand.
+
+        In one unit for all columns. Gaps have one too: how rarely the column is empty. See docs/surprise.md.
+        """
+        return self._model.surprise(self._judged)
+
+    def intervals(self, picked: Picked = None, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Between which values each cell was expected to lie: low and high, (picked rows, columns).
+
+        These are conditional quantiles: each training row of the model's sample counts by how often it shares a leaf
+        with the row; which ones hold the share `level` was measured out of bag. In the unit of the column, seconds for
+        dates and times; NaN for categorical columns.
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level is {level!r}; it must be a number between 0 and 1, both excluded.")
+        rows = self._read(self._positions(picked))
+        low, high = (np.full((len(rows), len(self.columns)), np.nan) for _ in range(2))
+        for j in np.flatnonzero(~self._model.is_set):
+            low[:, j], high[:, j] = self._expecting.interval(rows, int(j), level)
+        return low, high
+
+    def likely(self, row: int, column: str, n: int = 3) -> list[tuple[Any, float]]:
+        """The `n` likeliest categories of a cell with their probabilities, likeliest first."""
+        j = self._column(column)
+        if not self._model.is_set[j]:
+            raise ParameterError(f"Column {column!r} is not categorical.\nHint: intervals() tells what was expected.")
+        shares = self._expecting.shares(self._read(np.array([row])), j)[0]
+        order = np.argsort(-shares, kind="stable")[: max(n, 0)]
+        order = order[shares[order] > 0].astype(np.int32)
+        names = decode_column(self._model.columns[j], order).to_pylist()
+        return list(zip(names, shares[order].tolist(), strict=True))
+
+    @cached_property
+    def _expecting(self) -> Expecting:
+        return Expecting(self._model)
+
+    @cached_property
+    def _new_rows(self) -> Rows:
+        return read_rows(self._model, self._table)
+
+    def _read(self, rows: Positions) -> Rows:
+        """Rows of the table as the model reads them."""
+        return self._own_rows(rows) if self._own_rows else self._new_rows.take(rows)
+
+    def _column(self, name: str) -> int:
+        if name not in self.columns:
+            raise SchemaError(f"There is no modelled column {name!r}.\nHint: columns are {', '.join(self.columns)}.")
+        return self.columns.index(name)
+
     # ----------------------------------------------------------------------------------------- how unlikely, and which
 
     @cached_property
@@ -94,10 +154,50 @@ class Detection:
 
     @cached_property
     def p_values(self) -> Floats:
-        """Per cell, the share of training cells of its column, judged out of bag, that score at least as high."""
-        columns = zip(self.cell_scores.T, self._model.cell_calibration, strict=True)
-        values = np.column_stack([conformal_p_values(scores, known) for scores, known in columns])
-        return np.where(np.isnan(self.cell_scores), np.nan, values)
+        """Per cell, the share of training cells of its column, judged out of bag, that are at least as surprising.
+
+        Conformal: valid for cells like those of training, whatever their distribution, and never below 1 / (n + 1).
+        For a gap, the share of training rows without a value.
+        """
+        model, n_rows = self._model, self._model.schema.n_rows
+        values = np.empty_like(self.surprise)
+        for j, column in enumerate(model.columns):
+            values[:, j] = conformal_p_values(self.surprise[:, j], model.known_surprise(j))
+            gaps = np.isnan(self.cell_scores[:, j]) & ~np.isnan(self._judged.local[:, j])
+            values[gaps, j] = (1.0 + column.n_missing) / (1.0 + n_rows)
+        return values
+
+    def flag_cells(self, fdr: float = 0.05) -> NDArray[np.bool_]:
+        """Which cells to call findings: as many as possible while the expected share of false ones among them stays at
+        most `fdr`, over all cells of the table (Benjamini-Hochberg over 10 ** -surprise)."""
+        if not 0 < fdr < 1:
+            raise ParameterError(f"fdr is {fdr!r}; it must be a number between 0 and 1, both excluded.")
+        flagged = benjamini_hochberg(10.0 ** -self.surprise.ravel(), fdr)
+        return flagged.reshape(self.surprise.shape)
+
+    def blame(self, row: int) -> Blame:
+        """The smallest set of cells of a row, in order, whose replacement by what was expected makes it ordinary."""
+        return self.blames([row])[0]
+
+    def blames(self, picked: Picked) -> list[Blame]:
+        """`blame` for many rows at once."""
+        rows = self._positions(picked)
+        columns = self._model.columns
+        return [
+            Blame(
+                int(row),
+                tuple(columns[j].name for j in done.columns),
+                {
+                    columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
+                    for j, value in zip(done.columns, done.values, strict=True)
+                },
+                done.ordinary,
+            )
+            for row, done in zip(rows, self._repairs(rows), strict=True)
+        ]
+
+    def _repairs(self, rows: Positions) -> list[Repair]:
+        return repair(self._model, self._read(rows), self._judged.take(rows), self._n_jobs)
 
     def flag(
         self, *, fdr: float | None = None, top: int | None = None, contamination: float | None = None
@@ -131,7 +231,7 @@ class Detection:
             return self._given.column(self.key)
         return pa.chunked_array([pa.array(np.arange(len(self)) + self._first_row)])
 
-    def rows(self, picked: NDArray[Any] | Sequence[int] | None = None, n_cells: int = 3) -> Any:
+    def rows(self, picked: Picked = None, n_cells: int = 3) -> Any:
         """One line per row, as a frame of the table's library: key (or row), score, p_value, cells.
 
         `picked` are row positions or a mask, all rows by default. `cells` tells the `n_cells` worst cells in words.
@@ -153,14 +253,54 @@ class Detection:
             }
         )
 
-    def cells(self, picked: NDArray[Any] | Sequence[int] | None = None) -> Any:
-        """One line per scored cell of the picked rows (all by default), as a frame of the table's library.
+    def cells(self, picked: Picked = None, *, fdr: float | None = None, blame: bool = False) -> Any:
+        """One line per cell, as a frame of the table's library: of the picked rows, all by default.
 
-        Columns: key (or row), column, observed, expected, score, weight, p_value.
+        fdr: only findings at this false discovery rate over all cells of the table (`flag_cells`), gaps included.
+        blame: only cells to blame for their row (`blame`), in that order, and `expected` is the repair. Of the picked
+        rows; by default of those that have findings at `fdr`, or that `flag` calls findings.
+
+        Columns: key (or row), column, observed, expected, score, weight, p_value, surprise, kind, suggestion. `kind` is
+        "value", "missing" (where training practically always has a value), "present" (the reverse), "unseen" (a
+        category that training does not have) or "near miss" (of the category in `suggestion`).
         """
-        rows = self._positions(picked)
-        cells = [(row, j) for row in rows for j in np.flatnonzero(~np.isnan(self.cell_scores[row]))]
-        return self._table.frame(self._key_of(cells) | self._cell_columns(cells))
+        wanted = ~np.isnan(self.cell_scores) if fdr is None else self.flag_cells(fdr)
+        rows = np.flatnonzero(self.flag()) if picked is None and fdr is None and blame else self._positions(picked)
+        rows = rows[wanted[rows].any(axis=1)]
+        if not blame:
+            cells = [(int(row), int(j)) for row in rows for j in np.flatnonzero(wanted[row])]
+            return self._table.frame(self._key_of(cells) | self._cell_columns(cells))
+        cells, repaired = [], []
+        for row, done in zip(rows, self._repairs(rows), strict=True):
+            for j, value in zip(done.columns, done.values, strict=True):
+                if fdr is None or wanted[row, j]:
+                    cells.append((int(row), j))
+                    repaired += value_text(self._model.columns[j], np.array([value]))
+        return self._table.frame(
+            self._key_of(cells) | self._cell_columns(cells) | {"expected": pa.array(repaired, pa.string())}
+        )
+
+    def _kinds(self, cells: list[tuple[Any, Any]]) -> tuple[list[str], list[str | None]]:
+        """What sort of finding each cell would be, and the category that a near miss was meant to be."""
+        kinds, suggestions = [], []
+        n_rows = self._model.schema.n_rows
+        near: dict[tuple[int, str], str | None] = {}
+        observed = self._texts(cells, observed=True)
+        for (row, j), text in zip(cells, observed, strict=True):
+            column, kind, suggestion = self._model.columns[j], "value", None
+            if text == "missing" and np.isnan(self.cell_scores[row, j]):
+                kind = "missing"
+            elif self._judged.local[row, j] == UNSEEN_SHARE and column.is_categorical:
+                if (j, text) not in near:
+                    known = [c for c in column.categories if isinstance(c, str)]
+                    near[j, text] = nearest_category(text, known)
+                suggestion = near[j, text]
+                kind = "unseen" if suggestion is None else "near miss"
+            elif column.n_missing >= MOSTLY * n_rows:
+                kind = "present"
+            kinds.append(kind)
+            suggestions.append(suggestion)
+        return kinds, suggestions
 
     def top(self, n: int = 10, n_cells: int = 3) -> Any:
         """The `n` most anomalous rows with their `n_cells` worst cells each, as a frame of the table's library.
@@ -173,13 +313,13 @@ class Detection:
         scores = {"row_score": pa.array([float(self.row_scores[row]) for row, _ in cells], pa.float64())}
         return self._table.frame(self._key_of(cells) | scores | self._cell_columns(cells))
 
-    def _positions(self, picked: NDArray[Any] | Sequence[int] | None) -> Rows:
+    def _positions(self, picked: Picked) -> Positions:
         if picked is None:
             return np.arange(len(self))
         given = np.asarray(picked)
         return np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
 
-    def _worst_cells(self, rows: Rows, n_cells: int) -> list[tuple[Any, Any]]:
+    def _worst_cells(self, rows: Positions, n_cells: int) -> list[tuple[Any, Any]]:
         """(row, column) of the cells that add most to their row's score."""
         added = np.nan_to_num(self.cell_scores[rows] * self.weights[rows], nan=-1.0)
         return [
@@ -194,6 +334,7 @@ class Detection:
 
     def _cell_columns(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:
         index = tuple(np.array(cells, dtype=np.intp).reshape(-1, 2).T)
+        kinds, suggestions = self._kinds(cells)
         return {
             "column": pa.array([self.columns[j] for _, j in cells], pa.string()),
             "observed": pa.array(self._texts(cells, observed=True), pa.string()),
@@ -201,6 +342,9 @@ class Detection:
             "score": pa.array(self.cell_scores[index]),
             "weight": pa.array(self.weights[index]),
             "p_value": pa.array(self.p_values[index]),
+            "surprise": pa.array(self.surprise[index]),
+            "kind": pa.array(kinds, pa.string()),
+            "suggestion": pa.array(suggestions, pa.string()),
         }
 
     def _texts(self, cells: list[tuple[Any, Any]], observed: bool) -> list[str]:

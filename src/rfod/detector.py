@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rfod._forest.params import GrowthParams
-from rfod._run.judging import judge_table
+from rfod._run.judging import judge, read_rows
 from rfod._run.progress import terminal_progress
 from rfod._run.training import Trained, train
 from rfod._table.frames import Table, open_table
@@ -177,13 +177,13 @@ class RFOD(OutlierMixin, BaseEstimator):
         trained = self._fit(table, key)
         with terminal_progress(bool(self.verbose)) as progress:
             judged = trained.judge_rows(None, self.n_jobs, progress)
-        return Detection(trained.model, table, judged, key=key, own_rows=True)
+        return Detection(trained.model, table, judged, key=key, own_rows=trained.rows, n_jobs=self.n_jobs)
 
     def _detect(self, table: Table, key: str | None, first_row: int) -> Detection:
         matched = match_columns(self.model_.schema, table)
         with terminal_progress(bool(self.verbose)) as progress:
-            judged = judge_table(self.model_, matched, self.n_jobs, progress)
-        return Detection(self.model_, matched, judged, given=table, key=key, first_row=first_row)
+            judged = judge(self.model_, read_rows(self.model_, matched), self.n_jobs, progress)
+        return Detection(self.model_, matched, judged, given=table, key=key, first_row=first_row, n_jobs=self.n_jobs)
 
     def _fit(self, X: Any, key: str | None = None) -> Trained:
         check_params(self.get_params(deep=False))
@@ -355,7 +355,10 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "max_bins": (lambda v: _whole(v, 2, 255), "a whole number from 2 to 255"),
     "uncertainty": (lambda v: v in ("scaled", "raw"), "'scaled' or 'raw'"),
-    "aggregation": (lambda v: v in ("uncertainty", "mean"), "'uncertainty' or 'mean'"),
+    "aggregation": (
+        lambda v: v in ("uncertainty", "mean", "surprise", "consensus"),
+        "'uncertainty', 'mean', 'surprise' or 'consensus'",
+    ),
     "distance": (lambda v: v in ("agd", "gower", "gower-iqr"), "'agd', 'gower' or 'gower-iqr'"),
     "trim": (lambda v: _number(v) and 0 <= v < 0.5, "a share of at least 0 and below 0.5"),
     "contamination": (lambda v: v == "auto" or _between(v, 0, 0.5), "'auto', or a share above 0 and at most 0.5"),

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._forest.company import Neighbours, neighbours
 from rfod._forest.forest import Forest
 from rfod._score.cells import Distance
-from rfod._score.rows import confidence_weights, row_means
+from rfod._score.rows import agree, confidence_weights, root_mean_squares, row_means
+from rfod._score.surprise import (
+    STEEPEST,
+    Tail,
+    categorical_strangeness,
+    fit_tail,
+    numeric_strangeness,
+    share_surprise,
+)
 from rfod._table.binning import Feature
 from rfod._table.columns import Column, Schema
 
 Floats = NDArray[np.float64]
+NEIGHBOURS = 2_048  # rows of the sample that distances are measured from
+UNSEEN_SHARE = -1.0  # in place of a probability: a category that training never saw
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +39,37 @@ class Judged:
     cell_scores: Floats
     uncertainty: Floats
     """Spread of the trees: in the unit of a numeric column, of the expected category's probability for others."""
+    local: Floats
+    """Numeric columns: how far values like this one spread around their prediction, within leaves and between trees.
+    Others: probability of all categories no likelier than the observed one, or `UNSEEN_SHARE`. NaN: nobody judged."""
+    nearest: Floats
+    """Per row, mean distance per column from the nearest row of the sample; all 0 when no score asks for it."""
+
+    def take(self, rows: NDArray[np.intp]) -> Judged:
+        """Some of the rows."""
+        return Judged(
+            tuple(column[rows] for column in self.expected),
+            self.cell_scores[rows],
+            self.uncertainty[rows],
+            self.local[rows],
+            self.nearest[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Training rows that the model keeps: intervals, reasons and distances are read off them."""
+
+    rows: NDArray[np.int64]
+    """Where they stood in the training table, ascending."""
+    values: tuple[NDArray[Any], ...]
+    """Per modelled column, encoded."""
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where rows of the training table are in the sample; -1 for those that are not."""
+        places = np.searchsorted(self.rows, rows)
+        found = self.rows[np.minimum(places, len(self.rows) - 1)] == rows
+        return np.where(found, places, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +82,27 @@ class Model:
     """One per modelled column."""
     ranges: Floats
     """Per column, what residuals are divided by; 1 for categorical columns."""
-    fitness: Floats
-    """Per column, R² or AUC of the kept trees on training rows, each row judged by trees that had not seen it."""
-    calibration: Floats
-    """Row scores of (a sample of) the training rows, judged the same way, ascending."""
-    cell_calibration: tuple[Floats, ...]
-    """Per column, cell scores of (a sample of) the training rows, judged the same way, ascending."""
+    sample: Sample
     seed: int
     params: Mapping[str, Any]
     """Parameters of the detector as given."""
+    fitness: Floats
+    """Per column, R² or AUC of the kept trees on training rows, each row judged by trees that had not seen it."""
+    floors: Floats
+    """Per numeric column, what no local spread falls below."""
+    n_single: NDArray[np.int64]
+    """Per categorical column, how many categories a single training row has."""
+    cell_calibration: tuple[Floats, ...]
+    """Per column, how strange (a sample of) the training cells are, judged out of bag, ascending."""
+    interval_calibration: tuple[Floats, ...]
+    """Per numeric column, how far from the middle of their distributions (a few of) the training cells are, judged the
+    same way, ascending; empty for others."""
+    centres: Floats
+    """Of the parts of the consensus score, over training rows judged out of bag: their medians."""
+    scales: Floats
+    """Their spreads."""
+    calibration: Floats
+    """Row scores of (a sample of) the training rows, judged the same way, ascending."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -60,6 +115,73 @@ class Model:
         distance: Distance = self.params["distance"]
         return distance
 
+    @cached_property
+    def is_set(self) -> NDArray[np.bool_]:
+        """Per column, whether its values are categories."""
+        return np.array([column.is_categorical for column in self.columns])
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The sample as points."""
+        rows = slice(None, None, -(-len(self.sample.rows) // NEIGHBOURS))
+        return neighbours([column[rows] for column in self.sample.values], self.is_set, self.ranges)
+
+    def neighbour_places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where rows of the training table are among the neighbours; -1 for those that are not."""
+        step = -(-len(self.sample.rows) // NEIGHBOURS)
+        places = self.sample.places(rows)
+        return np.where((places >= 0) & (places % step == 0), places // step, -1)
+
+    # ------------------------------------------------------------------------------------------------------- surprise
+
+    def strangeness(self, judged: Judged, j: int) -> Floats:
+        """How unusual the cells of a column are, in the column's own measure; NaN where there is nothing to compare."""
+        scores, local = judged.cell_scores[:, j], judged.local[:, j]
+        if self.is_set[j]:
+            return np.where(np.isnan(scores), np.nan, categorical_strangeness(local))
+        return numeric_strangeness(scores * self.ranges[j], local, float(self.floors[j]))
+
+    @cached_property
+    def tails(self) -> tuple[Tail, ...]:
+        """Per column, what strangeness means."""
+        robust = bool(self.params["trim"])
+        return tuple(
+            fit_tail(known, 1.0 if is_set else STEEPEST, robust)
+            for known, is_set in zip(self.cell_calibration, self.is_set, strict=True)
+        )
+
+    def surprise(self, judged: Judged) -> Floats:
+        """-log10 of how likely a cell at least as unusual is, for every cell, gaps included; 0 where nobody judged."""
+        found = np.empty_like(judged.cell_scores)
+        n_rows = self.schema.n_rows
+        for j, column in enumerate(self.columns):
+            scores, local = judged.cell_scores[:, j], judged.local[:, j]
+            if self.ranges[j] == 0:  # a constant
+                surprise = np.where(scores > 0, share_surprise(0, n_rows - column.n_missing), 0.0)
+            else:
+                surprise = self._present_surprise(self.strangeness(judged, j), j)
+            if self.is_set[j]:
+                novelty = share_surprise(int(self.n_single[j]), n_rows - column.n_missing)
+                surprise = np.where(local == UNSEEN_SHARE, novelty, surprise)
+            surprise = np.where(np.isnan(scores), share_surprise(column.n_missing, n_rows), surprise)
+            found[:, j] = np.where(np.isnan(local), 0.0, surprise)
+        return found
+
+    def known_surprise(self, j: int) -> Floats:
+        """Surprise of (a sample of) the training cells of a column, judged out of bag, ascending."""
+        known = self.cell_calibration[j]
+        return np.zeros(len(known)) if self.ranges[j] == 0 else self._present_surprise(known, j)
+
+    def _present_surprise(self, strangeness: Floats, j: int) -> Floats:
+        """Surprise of cells that have a value, from their strangeness."""
+        surprise = self.tails[j].surprise(strangeness)
+        if self.is_set[j]:  # no more than the forest itself would say
+            surprise = np.minimum(surprise, strangeness)
+        n_present = self.schema.n_rows - self.columns[j].n_missing
+        return np.maximum(surprise, share_surprise(n_present, self.schema.n_rows))
+
+    # ----------------------------------------------------------------------------------------------------- row scores
+
     def weights(self, judged: Judged) -> Floats:
         """The paper's W; all 1 where the plain mean was asked for."""
         if self.params["aggregation"] == "mean":
@@ -68,8 +190,18 @@ class Model:
             return confidence_weights(judged.uncertainty)
         return confidence_weights(judged.uncertainty / np.where(self.ranges > 0, self.ranges, 1.0))
 
+    def row_parts(self, judged: Judged) -> Floats:
+        """(3, rows): the paper's score, the surprise of the row, its distance from the nearest training row."""
+        surprise = root_mean_squares(self.surprise(judged)) ** 2
+        return np.stack([row_means(judged.cell_scores, self.weights(judged)), surprise, judged.nearest])
+
     def row_scores(self, judged: Judged) -> Floats:
-        """Weighted mean of each row's cell scores."""
+        """How anomalous each row is, by the aggregation that was asked for."""
+        aggregation = self.params["aggregation"]
+        if aggregation == "surprise":
+            return root_mean_squares(self.surprise(judged))
+        if aggregation == "consensus":
+            return agree(self.row_parts(judged), self.centres, self.scales)
         return row_means(judged.cell_scores, self.weights(judged))
 
     @property

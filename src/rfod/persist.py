@@ -26,7 +26,7 @@ from rfod._forest.forest import Forest, Trees
 from rfod._table.binning import features_from_json, features_to_json
 from rfod._table.columns import Schema
 from rfod.exceptions import ModelFormatError
-from rfod.model import Model
+from rfod.model import Model, Sample
 
 FORMAT = "rfod model"
 FORMAT_VERSION = 1
@@ -39,6 +39,15 @@ _DTYPES = {
     "calibration": np.float64,
     "n_cells": np.int64,  # per column, how many of cell_calibration
     "cell_calibration": np.float64,
+    "n_offsets": np.int64,  # per column, how many of interval_calibration
+    "interval_calibration": np.float64,
+    "floors": np.float64,  # per column
+    "n_single": np.int64,
+    "centres": np.float64,  # per part of the consensus score
+    "scales": np.float64,
+    "sample_rows": np.int64,
+    "sample_numbers": np.float64,  # of the numeric columns, one after another
+    "sample_codes": np.int32,  # of the categorical columns
     "importances": np.float64,  # (column, column)
     "n_draws": np.int64,  # per forest
     "n_grown": np.int64,
@@ -56,7 +65,7 @@ _DTYPES = {
 }
 _SCORING = {  # parameters that scoring reads
     "uncertainty": ("scaled", "raw"),
-    "aggregation": ("uncertainty", "mean"),
+    "aggregation": ("uncertainty", "mean", "surprise", "consensus"),
     "distance": ("agd", "gower", "gower-iqr"),
 }
 _LARGEST_LEAF = 1e151  # values beyond 1e150 count as infinite and reach no leaf
@@ -109,15 +118,22 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     schema = Schema.from_json(header["schema"])
     features = features_from_json(header["features"], arrays["edges"], schema)
     n_columns = len(schema.columns)
-    for name in ("ranges", "fitness", "n_draws", "n_grown", "n_kept", "n_cells"):
+    for name in ("ranges", "fitness", "floors", "n_single", "n_draws", "n_grown", "n_kept", "n_cells", "n_offsets"):
         _require(arrays[name].shape == (n_columns,), f"{name} is not one per column")
     _require(arrays["importances"].shape == (n_columns, n_columns), "importances are not columns by columns")
     _require(_finite(arrays["importances"]) and bool((arrays["importances"] >= 0).all()), "an importance is no number")
     _require(_finite(arrays["ranges"]) and bool((arrays["ranges"] >= 0).all()), "a range is no number")
+    _require(_finite(arrays["floors"]) and bool((arrays["floors"] >= 0).all()), "a floor is no number")
+    _require(bool((arrays["n_single"] >= 0).all()), "a number of categories is negative")
+    for name in ("centres", "scales"):
+        _require(arrays[name].shape == (3,) and _finite(arrays[name]), f"{name} are not three numbers")
+    _require(bool((arrays["scales"] > 0).all()), "a scale is not positive")
     calibration = _ascending(arrays["calibration"])
     _require(len(calibration) > 0, "there are no calibration scores")
     cell_ends = _ends(arrays["n_cells"], len(arrays["cell_calibration"]), 0, "calibration scores")
     cell_calibration = tuple(_ascending(arrays["cell_calibration"][low:high]) for low, high in pairwise(cell_ends))
+    offset_ends = _ends(arrays["n_offsets"], len(arrays["interval_calibration"]), 0, "interval offsets")
+    offsets = tuple(_ascending(arrays["interval_calibration"][low:high]) for low, high in pairwise(offset_ends))
     n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
     is_set = np.array([feature.is_set for feature in features], dtype=np.bool_)
     feature_columns = np.array([feature.column for feature in features], dtype=np.int64)
@@ -126,13 +142,35 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         schema,
         features,
         forests,
-        arrays["ranges"],
-        arrays["fitness"],
-        calibration,
-        cell_calibration,
-        header["seed"],
-        header["params"],
+        ranges=arrays["ranges"],
+        sample=_to_sample(arrays, schema),
+        seed=header["seed"],
+        params=header["params"],
+        fitness=arrays["fitness"],
+        floors=arrays["floors"],
+        n_single=arrays["n_single"],
+        cell_calibration=cell_calibration,
+        interval_calibration=offsets,
+        centres=arrays["centres"],
+        scales=arrays["scales"],
+        calibration=calibration,
     )
+
+
+def _to_sample(arrays: Arrays, schema: Schema) -> Sample:
+    """The kept training rows, column by column."""
+    rows, numbers, codes = arrays["sample_rows"], arrays["sample_numbers"], arrays["sample_codes"]
+    _require(len(rows) > 0 and bool((np.diff(rows) > 0).all()), "the kept rows do not ascend")
+    _require(bool(rows[0] >= 0) and bool(rows[-1] < schema.n_rows), "a kept row is not of the training table")
+    n_sets = sum(column.is_categorical for column in schema.columns)
+    _require(len(codes) == n_sets * len(rows), "the kept rows lack categories")
+    _require(len(numbers) == (len(schema.columns) - n_sets) * len(rows), "the kept rows lack numbers")
+    parts = {True: iter(codes.reshape(n_sets, len(rows))), False: iter(numbers.reshape(-1, len(rows)))}
+    values = tuple(next(parts[column.is_categorical]) for column in schema.columns)
+    for column, kept in zip(schema.columns, values, strict=True):
+        if column.is_categorical:
+            _require(bool(((kept >= -1) & (kept < len(column.categories))).all()), "a kept row has an unknown category")
+    return Sample(rows, values)
 
 
 def _umask() -> int:
@@ -160,6 +198,7 @@ def _to_arrays(model: Model) -> Arrays:
     forests = model.forests
     trees = [forest.trees for forest in forests]
     by_class = [bool(forest.n_classes) for forest in forests]
+    kept = list(zip(model.sample.values, model.is_set.tolist(), strict=True))
 
     def joined(parts: list[NDArray[Any]], name: str) -> NDArray[Any]:
         return np.concatenate([np.zeros(0, dtype=_DTYPES[name]), *parts]).astype(_DTYPES[name])
@@ -170,6 +209,15 @@ def _to_arrays(model: Model) -> Arrays:
         "calibration": model.calibration,
         "n_cells": np.array([len(scores) for scores in model.cell_calibration], dtype=np.int64),
         "cell_calibration": joined(list(model.cell_calibration), "cell_calibration"),
+        "n_offsets": np.array([len(offsets) for offsets in model.interval_calibration], dtype=np.int64),
+        "interval_calibration": joined(list(model.interval_calibration), "interval_calibration"),
+        "floors": model.floors,
+        "n_single": model.n_single,
+        "centres": model.centres,
+        "scales": model.scales,
+        "sample_rows": model.sample.rows,
+        "sample_numbers": joined([v for v, is_set in kept if not is_set], "sample_numbers"),
+        "sample_codes": joined([v for v, is_set in kept if is_set], "sample_codes"),
         "importances": np.array([forest.importances for forest in forests]),
         "n_draws": np.array([forest.n_draws for forest in forests], dtype=np.int64),
         "n_grown": np.array([len(forest.fitness) for forest in forests], dtype=np.int64),

@@ -114,9 +114,10 @@ class Forest:
     def predict_classes(
         self, block: NDArray[np.uint8], observed: NDArray[np.int32], in_bag: NDArray[np.uint8] = NO_BAG
     ) -> tuple[NDArray[np.int32], Floats]:
-        """Likeliest class, and (3, rows): its probability, the spread of that over trees, that of the observed."""
+        """Likeliest class, and (4, rows): its probability, the spread of that over trees, the observed class's
+        probability, and that of all classes no likelier than the observed one."""
         best = np.empty(len(block), dtype=np.int32)
-        out = np.empty((3, len(block)))
+        out = np.empty((4, len(block)))
         trees = self.trees
         rows_together = max(16, min(BLOCK, BLOCK_SHARES // self.n_classes))
         for start in range(0, len(block), rows_together):
@@ -134,7 +135,7 @@ class Forest:
                 observed[part],
                 _columns(in_bag, part),
                 best[part],
-                own := np.empty((3, len(block[part]))),
+                own := np.empty((4, len(block[part]))),
             )
             out[:, part] = own
         return best, out
@@ -157,6 +158,13 @@ class Forest:
                 _columns(in_bag, part),
                 out[part],
             )
+        return out
+
+    def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """(tree, row): the leaf of each row, counted over all trees."""
+        trees = self.trees
+        out = np.empty((trees.n_trees, len(block)), dtype=np.int64)
+        kernels.find_leaves(block, trees.words, trees.has_sets, trees.word_starts, trees.leaf_starts, out)
         return out
 
 

@@ -1010,8 +1010,9 @@ def predict_classes(
     out,
 ):
     """Categorical target: best[i] the likeliest class, out[0] its probability, out[1] the standard deviation of that
-    probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen).
-    `in_bag` as in predict_values; a row without any tree gets best = -1 and NaN."""
+    probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen),
+    out[3] that of all classes which are no likelier than the observed one. `in_bag` as in predict_values; a row without
+    any tree gets best = -1 and NaN."""
     n_rows, n_trees = block.shape[0], word_starts.shape[0]
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint64)
@@ -1035,7 +1036,7 @@ def predict_classes(
     for i in range(n_rows):
         if n_votes[i] == 0:
             best[i] = -1
-            out[0, i] = out[1, i] = out[2, i] = np.nan
+            out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
             continue
         top = 0
         for klass in range(1, n_classes):
@@ -1044,7 +1045,13 @@ def predict_classes(
         best[i] = top
         out[0, i] = summed[i, top] / n_votes[i]
         out[1, i] = 0.0
-        out[2, i] = summed[i, observed[i]] / n_votes[i] if observed[i] >= 0 else 0.0
+        own = summed[i, observed[i]] if observed[i] >= 0 else 0.0
+        no_likelier = 0.0
+        for klass in range(n_classes):
+            if summed[i, klass] <= own:
+                no_likelier += summed[i, klass]
+        out[2, i] = own / n_votes[i]
+        out[3, i] = no_likelier / n_votes[i]
     for tree in range(n_trees):
         for i in range(n_rows):
             leaf = leaves[tree, i]
@@ -1079,6 +1086,73 @@ def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends,
     for i in range(n_rows):
         for klass in range(out.shape[1]):
             out[i, klass] /= max(n_votes[i], 1)
+
+
+# ------------------------------------------------------------------------------------------- rows of a kept sample
+
+
+@kernel
+def find_leaves(block, words, has_sets, word_starts, leaf_starts, out):
+    """out[tree, i] = leaf of row i of the block (rows, features) in the tree, counted over all trees."""
+    n_rows = block.shape[0]
+    at = np.empty(n_rows, dtype=np.uint64)
+    active = np.empty(n_rows, dtype=np.uint64)
+    unsigned, flat = words.view(np.uint64), block.reshape(-1)
+    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
+    for tree in range(word_starts.shape[0]):
+        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, out[tree])
+
+
+@kernel
+def weigh_members(leaves, in_bag, own, member_ends, members, out):
+    """out[i, r] = how much row r of a sample counts for row i: per tree, the sample's rows in the leaf of i share a
+    weight of 1, and out is the mean over trees. leaves (tree, i) are those of `find_leaves`; the rows of the sample in
+    leaf l are members[member_ends[l]:member_ends[l + 1]]; own[i] is i's own place in the sample, or -1, and counts for
+    nothing. `in_bag` as in predict_values. A row without any company gets zeros."""
+    out[:] = 0.0
+    for i in range(leaves.shape[1]):
+        n_votes = 0
+        for tree in range(leaves.shape[0]):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            low, high = member_ends[leaves[tree, i]], member_ends[leaves[tree, i] + 1]
+            n_others = high - low
+            for place in range(low, high):
+                if members[place] == own[i]:
+                    n_others -= 1
+            if n_others == 0:
+                continue
+            n_votes += 1
+            for place in range(low, high):
+                if members[place] != own[i]:
+                    out[i, members[place]] += 1.0 / n_others
+        for r in range(out.shape[1]):
+            out[i, r] /= max(n_votes, 1)
+
+
+@kernel
+def nearest_rows(rows, sample, is_set, own, out):
+    """out[i] = smallest sum over columns of the distances of row i from a row of the sample, both (rows, columns) of
+    float32: |difference| of numbers, 0 or 1 for sets; a gap is 1 away from any value. own[i], i's own place in the
+    sample or -1, is passed over."""
+    for i in range(rows.shape[0]):
+        best = np.float32(np.inf)
+        for r in range(sample.shape[0]):
+            if r == own[i]:
+                continue
+            total = np.float32(0.0)
+            for j in range(rows.shape[1]):
+                mine, other = rows[i, j], sample[r, j]
+                if mine == other or (mine != mine and other != other):
+                    continue
+                difference = abs(mine - other)
+                if is_set[j] or difference != difference:
+                    difference = np.float32(1.0)
+                total += difference
+                if total >= best:
+                    break
+            best = min(best, total)
+        out[i] = best
 
 
 # ---------------------------------------------------------------------------------------------------------- validation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,9 @@ from rfod._forest.forest import NO_BAG
 from rfod._run.executors import Progress, run_tasks, silent
 from rfod._score.cells import categorical_scores, numeric_scores
 from rfod._table.binning import bin_table
-from rfod._table.encode import encode_column
+from rfod._table.encode import UNSEEN, encode_column
 from rfod._table.frames import Table
-from rfod.model import Judged, Model
+from rfod.model import UNSEEN_SHARE, Judged, Model
 
 TASK_ROWS = 16_384
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
@@ -31,43 +32,96 @@ def as_block(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(codes.T) if len(codes) else np.zeros((codes.shape[1], 1), dtype=np.uint8)
 
 
-def judge_table(model: Model, table: Table, n_jobs: int | None, progress: Progress = silent) -> Judged:
-    """Judge the rows of a table that has the columns of the model, under their names."""
-    encoded = [encode_column(table, column) for column in model.columns]
-    codes = bin_table(model.schema, model.features, encoded.__getitem__, table.n_rows)
-    return judge(model, encoded, as_block(codes), n_jobs, progress)
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as a model reads them, and, for rows of its training table, who must not judge them."""
+
+    encoded: Sequence[NDArray[Any]]
+    """Per modelled column."""
+    block: NDArray[np.uint8]
+    """Codes, row by row."""
+    bag: Callable[[int], NDArray[np.uint8]] | None = None
+    """Per column, (kept tree, row) 1 where the tree was grown on the row."""
+    trained_as: NDArray[np.int64] | None = None
+    """Where the rows stood in the training table."""
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def take(self, picked: NDArray[np.intp]) -> Rows:
+        """Some of the rows, or some of them several times."""
+        bag = self.bag
+        return Rows(
+            [column[picked] for column in self.encoded],
+            self.block[picked],
+            None if bag is None else lambda j: np.ascontiguousarray(bag(j)[:, picked]),
+            None if self.trained_as is None else self.trained_as[picked],
+        )
+
+    def like(self, origin: Rows, picked: NDArray[np.intp]) -> Rows:
+        """These rows as other forms of picked rows of `origin`: the same trees must not judge them."""
+        other = origin.take(picked)
+        return Rows(self.encoded, self.block, other.bag, other.trained_as)
+
+    def in_bag(self, j: int) -> NDArray[np.uint8]:
+        """As kernels take it: empty for rows that no tree has seen."""
+        return NO_BAG if self.bag is None else self.bag(j)
+
+    def places(self, find: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> NDArray[np.int64]:
+        """`find` of the rows' places in the training table; -1 for rows that were not there."""
+        return np.full(len(self), -1, dtype=np.int64) if self.trained_as is None else find(self.trained_as)
+
+
+def read_rows(model: Model, table: Table) -> Rows:
+    """The rows of a table that has the columns of the model, under their names."""
+    return code_rows(model, [encode_column(table, column) for column in model.columns])
+
+
+def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> Rows:
+    """Rows from their encoded columns."""
+    codes = bin_table(model.schema, model.features, encoded.__getitem__, len(encoded[0]))
+    return Rows(encoded, as_block(codes))
 
 
 def judge(
-    model: Model,
-    encoded: Sequence[NDArray[Any]],
-    block: NDArray[np.uint8],
-    n_jobs: int | None,
-    progress: Progress = silent,
-    bag: Callable[[int], NDArray[np.uint8]] | None = None,
+    model: Model, rows: Rows, n_jobs: int | None, progress: Progress = silent, *, look_around: bool = True
 ) -> Judged:
-    """Judge encoded rows. For training rows `bag` gives, per column, which trees have seen them: those do not judge."""
-    n_rows, n_columns = len(block), len(model.forests)
-    cell_scores = np.empty((n_rows, n_columns))
-    uncertainty = np.empty((n_rows, n_columns))
+    """Compare every cell with what the model expects.
+
+    Distances from the model's neighbours are measured when its row score asks for it, unless `look_around` is off.
+    """
+    n_rows, n_columns = len(rows), len(model.forests)
+    encoded, block = rows.encoded, rows.block
+    cell_scores, uncertainty, local = (np.empty((n_rows, n_columns)) for _ in range(3))
+    nearest = np.zeros(n_rows)
     expected = tuple(np.empty(n_rows, dtype=np.int32 if forest.n_classes else np.float64) for forest in model.forests)
 
     def task(j: int, part: slice) -> None:
         forest, observed = model.forests[j], encoded[j][part]
-        in_bag = bag(j) if bag else NO_BAG
+        in_bag = rows.in_bag(j)
         if forest.n_classes:
             classes = as_classes(observed)
             best, out = forest.predict_classes(block[part], classes, in_bag)
             cell_scores[part, j] = categorical_scores(classes, best, out[2], model.distance)
             expected[j][part] = best
+            local[part, j] = np.where((observed == UNSEEN) & (best >= 0), UNSEEN_SHARE, out[3])
         else:
             out = forest.predict_values(block[part], in_bag)
             cell_scores[part, j] = numeric_scores(observed, out[0], float(model.ranges[j]))
             expected[j][part] = out[0]
+            local[part, j] = np.hypot(np.sqrt(out[2]), out[1])
         uncertainty[part, j] = np.where(np.isnan(out[1]), 0.0, out[1])
 
-    rows_per_task = n_rows if bag else min(TASK_ROWS, -(-n_rows // 4))
+    def measure(part: slice) -> None:
+        nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
+
+    own = rows.places(model.neighbour_places)
+    rows_per_task = min(TASK_ROWS, -(-n_rows // 4))
     parts = [slice(start, min(start + rows_per_task, n_rows)) for start in range(0, n_rows, max(1, rows_per_task))]
-    tasks = [partial(task, j, part) for part in parts for j in range(n_columns)]
+    whole = [slice(0, n_rows)] if rows.bag else parts
+    tasks = [partial(task, j, part) for part in whole for j in range(n_columns)]
+    if look_around and model.params["aggregation"] == "consensus":
+        _ = model.neighbours  # made once, before threads ask for it
+        tasks += [partial(measure, part) for part in parts]
     run_tasks(tasks, n_jobs, "judging", progress)
-    return Judged(expected, cell_scores, uncertainty)
+    return Judged(expected, cell_scores, uncertainty, local, nearest)

@@ -16,18 +16,23 @@ from rfod._forest.fitness import coefficient_of_determination, weighted_auc
 from rfod._forest.forest import Forest, Grown, Predictors, Target, grow, prune
 from rfod._forest.params import GrowthParams
 from rfod._run.executors import Progress, run_tasks, silent
-from rfod._run.judging import LAST_CLASS, as_block, as_classes, judge
+from rfod._run.expecting import Expecting
+from rfod._run.judging import LAST_CLASS, Rows, as_block, as_classes, judge
 from rfod._score.cells import Distance, numeric_range
+from rfod._score.rows import centre_and_scale, row_means
+from rfod._score.surprise import spread_floor
 from rfod._score.threshold import highest
 from rfod._table.binning import bin_table, fit_features
 from rfod._table.encode import encode_column
 from rfod._table.frames import Table
 from rfod._table.schema import infer_schema
-from rfod.model import Judged, Model
+from rfod.model import Judged, Model, Sample
 
 Floats = NDArray[np.float64]
 CALIBRATION_ROWS = 16_384
-CALIBRATION_CELLS = 2_048  # per column, about
+CALIBRATION_CELLS = 4_096  # per column, about
+SAMPLE_ROWS = 4_096  # that the model keeps
+INTERVAL_ROWS = 256  # that intervals are tried on
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 
 
@@ -44,19 +49,23 @@ class Trained:
         """(kept tree, training row) 1 where a tree of column j was grown on the row."""
         return self.model.forests[j].bags(self.model.seed, self.targets[j].rows, self.codes.shape[1])
 
-    def judge_rows(self, rows: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress = silent) -> Judged:
+    def judge_rows(
+        self, rows: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress = silent, look_around: bool = True
+    ) -> Judged:
         """Judge training rows (all for None), each by the trees that have not seen it.
 
         A cell that all kept trees have seen gets no score: nobody is left to judge it.
         """
-        picked: Any = slice(None) if rows is None else rows
-        return judge(
-            self.model,
-            [column[picked] for column in self.encoded],
-            as_block(self.codes[:, picked]),
-            n_jobs,
-            progress,
-            bag=lambda j: self.bag(j)[:, picked],
+        return judge(self.model, self.rows(rows), n_jobs, progress, look_around=look_around)
+
+    def rows(self, picked: NDArray[np.int64] | None = None) -> Rows:
+        """Training rows (all for None), with the trees that have seen them."""
+        every: Any = slice(None) if picked is None else picked
+        return Rows(
+            [column[every] for column in self.encoded],
+            as_block(self.codes[:, every]),
+            lambda j: self.bag(j)[:, every],
+            np.arange(self.codes.shape[1]) if picked is None else picked,
         )
 
 
@@ -85,7 +94,11 @@ def train(
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
-    sample = _calibration_rows(table.n_rows, params.seed)
+    sample = (
+        None
+        if table.n_rows <= CALIBRATION_ROWS
+        else _spread_rows(np.arange(table.n_rows), CALIBRATION_ROWS, params.seed)
+    )
 
     def train_on(usable: NDArray[np.bool_]) -> Trained:
         all_rows = np.flatnonzero(usable)
@@ -97,14 +110,31 @@ def train(
             1.0 if target.n_classes else numeric_range(target.values[target.rows], distance, alpha)
             for target in targets
         ]
-        unknown = np.full(len(targets), np.nan)
-        model = Model(schema, features, forests, np.array(ranges), unknown, np.zeros(0), (), params.seed, settings)
+        kept = _spread_rows(all_rows, SAMPLE_ROWS, params.seed)
+        model = Model(
+            schema,
+            features,
+            forests,
+            ranges=np.array(ranges),
+            sample=Sample(kept, tuple(column[kept] for column in encoded)),
+            seed=params.seed,
+            params=settings,
+            fitness=np.full(len(targets), np.nan),
+            floors=np.zeros(len(targets)),
+            n_single=np.array([_n_single(target) for target in targets]),
+            cell_calibration=(),
+            interval_calibration=(),
+            centres=np.zeros(3),
+            scales=np.ones(3),
+            calibration=np.zeros(0),
+        )
         return Trained(model, encoded, predictors.codes, targets)
 
     trained = train_on(np.ones(table.n_rows, dtype=np.bool_))
     n_trimmed = int(trim * table.n_rows)
     if n_trimmed:
-        scores = trained.model.row_scores(trained.judge_rows(None, n_jobs, progress))
+        judged = trained.judge_rows(None, n_jobs, progress, look_around=False)
+        scores = row_means(judged.cell_scores, trained.model.weights(judged))
         trained = train_on(~highest(scores, n_trimmed))
     return _calibrate(trained, sample, n_jobs, progress)
 
@@ -116,16 +146,45 @@ def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int |
     fitness = run_tasks(
         [partial(_fitness, trained, judged, sample, j) for j in range(len(model.columns))], n_jobs, "checking", progress
     )
-    cells = judged.cell_scores[:: max(1, len(judged.cell_scores) // CALIBRATION_CELLS)]
-    return replace(
-        trained,
-        model=replace(
-            model,
-            fitness=np.array(fitness),
-            calibration=np.sort(model.row_scores(judged)),
-            cell_calibration=tuple(np.sort(column[~np.isnan(column)]) for column in cells.T),
-        ),
+    model = replace(
+        model,
+        fitness=np.array(fitness),
+        floors=np.array([_floor(model, judged, j) for j in range(len(model.columns))]),
     )
+    step = max(1, len(judged.cell_scores) // CALIBRATION_CELLS)
+    model = replace(
+        model,
+        cell_calibration=tuple(_known(model.strangeness(judged, j)[::step]) for j in range(len(model.columns))),
+    )
+    rows, expecting = trained.rows(_spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed)), Expecting(model)
+    offsets = run_tasks(
+        [partial(_offsets, expecting, rows, j) for j in range(len(model.columns))], n_jobs, "checking", progress
+    )
+    model = replace(model, interval_calibration=tuple(offsets))
+    middles = [centre_and_scale(part) for part in model.row_parts(judged)]
+    model = replace(
+        model, centres=np.array([centre for centre, _ in middles]), scales=np.array([s for _, s in middles])
+    )
+    return replace(trained, model=replace(model, calibration=np.sort(model.row_scores(judged))))
+
+
+def _floor(model: Model, judged: Judged, j: int) -> float:
+    if model.is_set[j]:
+        return 0.0
+    return spread_floor(judged.cell_scores[:, j] * model.ranges[j], float(model.ranges[j]))
+
+
+def _offsets(expecting: Expecting, rows: Rows, j: int) -> Floats:
+    return np.zeros(0) if expecting.is_set(j) else _known(expecting.offset(rows, j))
+
+
+def _known(strangeness: Floats) -> Floats:
+    return np.sort(strangeness[~np.isnan(strangeness)])
+
+
+def _n_single(target: Target) -> int:
+    """How many categories a single row has."""
+    return int(np.count_nonzero(np.bincount(target.classes[target.rows]) == 1)) if target.n_classes else 0
 
 
 def _writable(values: NDArray[Any]) -> NDArray[Any]:
@@ -174,10 +233,11 @@ def _grow_all(
     return tuple(prune(target, parts[target.column], predictors, params, len(targets)) for target in targets)
 
 
-def _calibration_rows(n_rows: int, seed: int) -> NDArray[np.int64] | None:
-    if n_rows <= CALIBRATION_ROWS:
-        return None
-    return np.sort(np.random.default_rng(seed).choice(n_rows, CALIBRATION_ROWS, replace=False, shuffle=False))
+def _spread_rows(rows: NDArray[np.int64], n_wanted: int, seed: int) -> NDArray[np.int64]:
+    """So many of the rows, in their order; all when there are not more."""
+    if len(rows) <= n_wanted:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, n_wanted, replace=False, shuffle=False))
 
 
 def _fitness(trained: Trained, judged: Judged, rows: NDArray[np.int64] | None, j: int) -> float:

@@ -1,9 +1,10 @@
-"""Row scores: the mean of a row's cell scores, weighted by confidence (section 4.4 of the paper)."""
+"""Row scores: the mean of a row's cell scores, weighted by confidence (section 4.4 of the paper), and others."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+FURTHEST = 1e12  # in spreads of the training rows: keeps scores finite
 
 # Sums run over columns one by one, in order: a row's result then does not depend on the rows it comes with.
 
@@ -26,3 +27,32 @@ def row_means(cell_scores: Floats, weights: Floats | None = None) -> Floats:
         total += np.where(scored, scores if weights is None else scores * weights[:, j], 0.0)
         n_scored += scored
     return total / np.maximum(n_scored, 1.0)
+
+
+def root_mean_squares(surprise: Floats) -> Floats:
+    """Root of the mean square over the cells of each row."""
+    total = np.zeros(len(surprise))
+    for column in surprise.T:
+        total += column * column
+    return np.asarray(np.sqrt(total / max(1, surprise.shape[1])))
+
+
+def centre_and_scale(part: Floats) -> tuple[float, float]:
+    """Median, and the spread around it as the standard deviation of a normal distribution would have it."""
+    if len(part) == 0:
+        return 0.0, 1.0
+    centre = float(np.median(part))
+    scale = 1.4826 * float(np.median(np.abs(part - centre)))
+    return centre, scale or float(part.std()) or 1.0
+
+
+def agree(parts: Floats, centres: Floats, scales: Floats) -> Floats:
+    """One score out of several, (part, row): the geometric mean, as it were, of the parts in units of their spread.
+
+    Each part is centred, scaled and passed through arcsinh, which is linear near 0 and a logarithm far away; the score
+    is e to the mean of them. A row that is typical in all parts scores 1.
+    """
+    total = np.zeros(parts.shape[1])
+    for part, centre, scale in zip(parts, centres, scales, strict=True):
+        total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
+    return np.exp(total / len(parts))

@@ -1,0 +1,85 @@
+"""A kept sample of training rows as the company of other rows: who shares their leaves, who is nearest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._forest import kernels
+from rfod._forest.forest import NO_BAG, Forest
+
+Floats = NDArray[np.float64]
+MOST_MEMBERS = 64  # rows of a leaf that are heard: many trees speak, so a few of each will do
+LARGEST = np.float32(1e9)  # no two numbers are further apart
+
+
+@dataclass(frozen=True, eq=False)
+class Company:
+    """The rows of a sample in each leaf of a forest: what its trees think is alike, as far as the target goes."""
+
+    forest: Forest
+    n_rows: int
+    member_ends: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    def weights(self, block: NDArray[np.uint8], own: NDArray[np.int64], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
+        """(row, row of the sample): how much the second says about the target of the first; each row sums to 1, or to
+        0 when no tree has company for it. `own` are the rows' own places in the sample, -1 for strangers."""
+        out = np.empty((len(block), self.n_rows))
+        leaves = self.forest.find_leaves(block)
+        kernels.weigh_members(leaves, np.ascontiguousarray(in_bag), own, self.member_ends, self.members, out)
+        return out
+
+
+def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) -> Company:
+    """The company of a sample, of which only `rows` (those that have a value of the target) are heard."""
+    leaves = forest.find_leaves(np.ascontiguousarray(block[rows])).ravel()
+    order = np.argsort(leaves, kind="stable")
+    n_members = np.bincount(leaves, minlength=forest.trees.n_leaves)
+    first = np.cumsum(n_members) - n_members
+    heard = np.arange(len(order)) - first[leaves[order]] < MOST_MEMBERS
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.minimum(n_members, MOST_MEMBERS))])
+    members = rows[order[heard] % max(1, len(rows))]
+    return Company(forest, len(block), ends, np.asarray(members, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Rows of a sample as points: numbers in units of the cell score, categories as they are."""
+
+    points: NDArray[np.float32]
+    order: NDArray[np.intp]
+    """Columns, those that tell rows apart best first: a far row is then given up early."""
+    is_set: NDArray[np.bool_]
+    ranges: Floats
+
+    def distances(self, values: Sequence[NDArray[Any]], own: NDArray[np.int64]) -> Floats:
+        """Mean distance per column from the nearest row of the sample other than the row's own place in it."""
+        out = np.empty(len(own))
+        points = as_points(values, self.is_set, self.ranges)[:, self.order]
+        kernels.nearest_rows(np.ascontiguousarray(points), self.points, self.is_set[self.order], own, out)
+        return np.where(np.isinf(out), 0.0, out / max(1, len(self.order)))
+
+
+def as_points(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges: Floats) -> NDArray[np.float32]:
+    """(row, column) of encoded columns; NaN where a cell is missing."""
+    points = np.empty((len(values[0]), len(values)), dtype=np.float32)
+    for j, column in enumerate(values):
+        if is_set[j]:
+            points[:, j] = np.where(column == -1, np.nan, column)
+        else:
+            with np.errstate(over="ignore"):
+                points[:, j] = np.clip(column / (ranges[j] if ranges[j] > 0 else 1.0), -LARGEST, LARGEST)
+    return points
+
+
+def neighbours(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges: Floats) -> Neighbours:
+    """The rows of a sample, given by columns, as points to measure distances from."""
+    points = as_points(values, is_set, ranges)
+    others = np.roll(points, 1, axis=0)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(is_set, points != others, np.minimum(np.abs(points - others), 1.0))
+    order = np.argsort(-np.nan_to_num(apart).mean(axis=0), kind="stable")
+    return Neighbours(np.ascontiguousarray(points[:, order]), order, is_set, ranges)
