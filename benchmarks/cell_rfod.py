@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import rfod
 from benchmarks.cell_measures import discoveries, pointing
 from benchmarks.cell_methods import Scores, by_highest, is_number
+from rfod.blame import ordinary_limit
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -55,7 +56,8 @@ class Detector:
         surprise = by_highest(found.surprise)
         surprise_seconds = agd_seconds + time.perf_counter() - start
         start = time.perf_counter()
-        blamed = Scores(self._by_blame(found), surprise.rows)
+        by_blame, blamed_cells = self._by_blame(found)
+        blamed = Scores(by_blame, surprise.rows)
         blame_seconds = surprise_seconds + time.perf_counter() - start
         weighted = Scores(found.cell_scores * found.weights, found.row_scores)
         ways = {
@@ -73,21 +75,29 @@ class Detector:
         at_wrong = known & wrong
         lines[0] |= {
             "findings": {str(rate): discoveries(found.flag_cells(fdr=rate), wrong) for rate in RATES},
+            "blamed": {str(rate): discoveries(found.flag_cells(fdr=rate) & blamed_cells, wrong) for rate in RATES},
             "coverage_of_true": float(inside[at_wrong].mean()) if at_wrong.any() else None,
             **self._expected_errors(found.expected, test, wrong),
         }
         return lines
 
-    def _by_blame(self, found: rfod.Detection) -> Floats:
-        """The surprises of a row, dealt out again in the order of blame."""
+    def _by_blame(self, found: rfod.Detection) -> tuple[Floats, Mask]:
+        """The surprises of each row dealt out again in the order of blame, and the cells that are to blame.
+
+        Where the row is ordinary once these are repaired, the rest of its cells is no more surprising than that.
+        """
         surprise = found.surprise
-        dealt = surprise.copy()
+        dealt, to_blame = surprise.copy(), np.zeros(surprise.shape, dtype=np.bool_)
+        limit = ordinary_limit(len(found.columns))
         place = {name: j for j, name in enumerate(found.columns)}
         for row, blame in enumerate(found.blames(np.arange(len(found)))):
             blamed = [place[name] for name in blame.columns]
-            rest = [j for j in np.argsort(-surprise[row], kind="stable").tolist() if j not in set(blamed)]
+            rest = [j for j in np.argsort(-surprise[row], kind="stable").tolist() if j not in blamed]
             dealt[row, blamed + rest] = np.sort(surprise[row])[::-1]
-        return dealt
+            if blame.ordinary:
+                dealt[row, rest] = np.minimum(dealt[row, rest], limit)
+            to_blame[row, blamed] = True
+        return dealt, to_blame
 
     def _covered(self, found: rfod.Detection, truth: pd.DataFrame) -> tuple[Mask, Mask]:
         """Cells whose true value lies in its interval, and cells that have a number and an interval."""

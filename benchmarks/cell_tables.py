@@ -60,7 +60,13 @@ def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
     for rate in RATES:
         finding = str(rate)
         yield [f"false at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["fdr"])]
+        yield [f"in rows without error at {rate:g}", *_by_kind(told, None, lambda line, f=finding: _elsewhere(line, f))]
         yield [f"found at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["recall"])]
+        yield [f"to blame: false at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["blamed"][f]["fdr"])]
+        yield [
+            f"to blame: found at {rate:g}",
+            *_by_kind(told, None, lambda line, f=finding: line["blamed"][f]["recall"]),
+        ]
     for key, words in (
         ("expected_distance_median", "expected number, distance (median)"),
         ("median_distance_median", "column's median, distance (median)"),
@@ -71,6 +77,12 @@ def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
         ("coverage_of_true", "90 % interval holds true value"),
     ):
         yield [words, *_by_kind(told, None, lambda line, k=key: line[k])]
+
+
+def _elsewhere(line: Line, rate: str) -> float:
+    """Share of the findings that are in rows without an error."""
+    found = line["findings"][rate]
+    return (found["n_false"] - found["n_false_in_wrong_rows"]) / max(1, found["n_flagged"])
 
 
 def _by_kind(lines: list[Line], method: str | None, value: Callable[[Line], float | None]) -> list[str]:

@@ -24,9 +24,11 @@ PUBLIC_NAMES = [
     "ParameterError",
     "RFODError",
     "SchemaError",
+    "SelfCheck",
     "__version__",
     "load",
     "scan",
+    "self_check",
     "write_report",
 ]
 

@@ -2,6 +2,8 @@
 
 from importlib.metadata import version
 
+from rfod._check.selfcheck import SelfCheck
+from rfod._check.trials import self_check
 from rfod._report.html import write_report
 from rfod.detection import Detection
 from rfod.detector import RFOD, load, scan
@@ -25,8 +27,10 @@ __all__ = [
     "ParameterError",
     "RFODError",
     "SchemaError",
+    "SelfCheck",
     "__version__",
     "load",
     "scan",
+    "self_check",
     "write_report",
 ]

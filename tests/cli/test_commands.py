@@ -249,3 +249,18 @@ def test_a_reader_that_leaves(model: Path, orders_csv: Path) -> None:
     run.stdout = None
     _, err = run.communicate(timeout=120)
     assert b"Traceback" not in err
+
+
+def test_check_counts_known_errors(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    ran = rfod("check", model, orders_csv, "--kind", "swap", "--kind", "blank", width=100)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("Share of 160 known errors found at a false discovery rate of 0.05")
+    assert any(line.startswith("price") and "R²" in line for line in ran.out.splitlines())
+    assert "all rows checked" in ran.err
+    told = json.loads(rfod("check", model, orders_csv, "--kind", "swap", "--sample-rows", "100", "--json").out)
+    assert told["n_rows"] == 100
+    assert sum(trial["n_errors"] for trial in told["trials"]) == 20
+    rfod("check", model, orders_csv, "--kind", "swap", "-q", "-o", tmp_path / "check.parquet")
+    assert pq.read_table(tmp_path / "check.parquet").column_names[:3] == ["column", "kind", "n_errors"]
+    assert rfod("check", model, orders_csv, "--kind", "swop").code == 2
+    assert rfod("check", model, orders_csv, "--share", "0").code == 2

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rfod import __version__
+from rfod._cli.check import check
 from rfod._cli.console import print_error
 from rfod._cli.fit import fit
 from rfod._cli.inspect import inspect
@@ -49,6 +50,7 @@ app.command()(scan)
 app.command()(fit)
 app.command()(score)
 app.command()(report)
+app.command()(check)
 app.command()(inspect)
 
 
