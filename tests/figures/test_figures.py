@@ -1,0 +1,318 @@
+"""What figures show: data, order, text that stays text, errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from rfod import ParameterError, figures
+from tables import as_pandas, mixed_columns, small
+
+NASTY = '<b>$x$</b><a href="https://example.org">&amp;</a>'
+
+
+@pytest.fixture(scope="module")
+def train():
+    return as_pandas(mixed_columns(300))
+
+
+@pytest.fixture(scope="module")
+def detector(train):
+    return small(n_estimators=12).fit(train)
+
+
+@pytest.fixture(scope="module")
+def found(detector):
+    new = as_pandas(mixed_columns(40, seed=1))
+    new.loc[7, "double"] = 60.0
+    new.loc[7, "city"] = "Atlantis"
+    return detector.detect(new)
+
+
+def texts(figure: go.Figure) -> str:
+    """All that a figure says, as JSON."""
+    return json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
+
+
+# ------------------------------------------------------------------------------------------------------------- heat map
+
+
+def test_heat_map_has_the_worst_rows_on_top_and_the_brightest_column_first(found):
+    figure = figures.heat_map(found)
+    shown = np.array(figure.data[0].z, dtype=float)
+    order = np.argsort(-found.row_scores, kind="stable")
+    assert shown.shape == (40, len(found.columns))
+    assert figure.layout.yaxis.ticktext[0] == str(order[0])
+    assert figure.layout.yaxis.autorange == "reversed"
+    columns = [found.columns.index(name) for name in figure.layout.xaxis.ticktext]
+    np.testing.assert_array_equal(shown, found.cell_scores[order][:, columns])
+    brightness = np.minimum(np.nan_to_num(shown), figure.data[0].zmax).sum(axis=0)
+    assert (np.diff(brightness) <= 0).all()
+
+
+def test_heat_map_of_chosen_rows_and_columns(found):
+    figure = figures.heat_map(found, [3, 1, 2], columns=["count", "level"], sort=False)
+    np.testing.assert_array_equal(figure.data[0].z, found.cell_scores[[3, 1, 2]][:, [2, 0]])
+    assert figure.layout.yaxis.ticktext == ("3", "1", "2")
+    assert figure.layout.xaxis.ticktext == ("count", "level")
+    mask = np.isin(np.arange(40), [1, 2, 3])
+    figure = figures.heat_map(found, mask)
+    assert figure.layout.yaxis.ticktext == tuple(
+        str(row) for row in sorted([1, 2, 3], key=lambda r: -found.row_scores[r])
+    )
+
+
+def test_heat_map_of_surprise(found):
+    figure = figures.heat_map(found, [7, 0], columns=found.columns, measure="surprise", sort=False)
+    np.testing.assert_array_equal(figure.data[0].z, found.surprise[[7, 0]])
+    assert figure.data[0].zmax == found.surprise[[7, 0]].max()
+
+
+def test_colours_of_scores_end_at_1_and_say_so(found):
+    figure = figures.heat_map(found)
+    assert np.nanmax(found.cell_scores) > 1
+    assert figure.data[0].zmax == 1
+    assert figure.data[0].colorbar.ticktext[-1] == "≥ 1"
+    assert figures.heat_map(found, limit=0.25).data[0].zmax == 0.25
+
+
+def test_hovering_tells_observed_and_expected(found):
+    figure = figures.heat_map(found, [7], columns=["city"])
+    (text,) = figure.data[0].hovertext[0]
+    assert text.startswith("row 7<br>city<br>Atlantis (expected ")
+    assert "<br>score 1" in text
+
+
+def test_heat_map_of_no_rows(found):
+    assert np.asarray(figures.heat_map(found, []).data[0].z).shape == (0, len(found.columns))
+
+
+def test_many_rows_have_some_labels(detector):
+    found = detector.detect(as_pandas(mixed_columns(200, seed=3)))
+    assert 30 <= len(figures.heat_map(found, np.arange(200)).layout.yaxis.ticktext) <= 60
+
+
+# --------------------------------------------------------------------------------------------------------- row analysis
+
+
+def lines(figure: go.Figure) -> dict[str, float]:
+    return {shape.line.dash: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
+
+
+def test_row_analysis_of_a_number(found, train):
+    figure = figures.row_analysis(found, 3, ["level"])
+    observed = as_pandas(mixed_columns(40, seed=1)).loc[3, "level"]
+    assert lines(figure)["solid"] == pytest.approx(observed)
+    assert lines(figure)["dash"] == pytest.approx(found.expected["level"][3])
+    (band,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    low, high = found.intervals([3], 0.9)
+    assert (band.x0, band.x1) == pytest.approx((low[0, 0], high[0, 0]))
+    assert sum(figure.data[0].y) == pytest.approx(1)
+    assert (figure.data[0].x[0], figure.data[0].x[-1]) == pytest.approx(
+        (train["level"].min(), train["level"].max()), abs=1.5
+    )
+
+
+def test_a_value_far_out_is_an_arrow_at_the_end_of_the_axis(found):
+    figure = figures.row_analysis(found, 7, ["double"])
+    _, high = figure.layout.xaxis.range
+    assert high < 20
+    assert lines(figure)["solid"] == pytest.approx(high)
+    assert figure.layout.annotations[0].text == "→"
+    assert "observed 60" in texts(figure)
+
+
+def test_row_analysis_of_a_category(found):
+    figure = figures.row_analysis(found, 7, ["city"])
+    labels = figure.layout.yaxis.ticktext
+    assert "Atlantis" in labels[-1]
+    assert "never seen" in texts(figure)
+    in_training, here = figure.data
+    assert sum(in_training.x) == pytest.approx(1)
+    assert sum(here.x) == pytest.approx(1, abs=1e-5)
+    assert in_training.x[-1] == here.x[-1] == 0
+    likely = dict(found.likely(7, "city", 3))
+    assert here.x[0] == pytest.approx(max(likely.values()))
+
+
+def test_the_most_surprising_columns_are_shown_by_default(found):
+    figure = figures.row_analysis(found, 7)
+    names = [note.text.split("</b>")[0].removeprefix("<b>") for note in figure.layout.annotations if "<b>" in note.text]
+    worst = np.argsort(-found.surprise[7], kind="stable")[:3]
+    assert names == [found.columns[j] for j in worst]
+
+
+def test_dates_are_on_a_calendar(found):
+    figure = figures.row_analysis(found, 2, ["moment", "day", "wait"])
+    assert figure.layout.xaxis.type == figure.layout.xaxis2.type == "date"
+    assert all(":" in text for text in figure.layout.xaxis3.ticktext)
+    start, end = pd.to_datetime(figure.layout.xaxis.range, unit="ms")
+    assert pd.Timestamp("2023-12-01") < start < end < pd.Timestamp("2024-03-01")
+
+
+def test_a_missing_cell_has_no_solid_line(found):
+    row = int(np.flatnonzero(np.isnan(found.cell_scores[:, 1]))[0])
+    figure = figures.row_analysis(found, row, ["double"])
+    assert "solid" not in lines(figure)
+    assert "observed missing" in texts(figure)
+
+
+def test_many_categories_share_the_rest():
+    rng = np.random.default_rng(0)
+    names = [f"n{k}" for k in rng.integers(0, 30, 600)]
+    table = pd.DataFrame({"name": names, "size": [len(name) + rng.normal() for name in names]})
+    found = small(column_types={"name": "categorical"}).fit(table).detect(table[:5])
+    figure = figures.row_analysis(found, 0, ["name"])
+    assert figure.layout.yaxis.ticktext[-1] == "22 others"
+    assert sum(figure.data[0].x) == pytest.approx(1)
+
+
+# -------------------------------------------------------------------------------------------------------------- forests
+
+
+def test_predictability_has_the_best_predicted_column_on_top(detector):
+    figure = figures.predictability(detector)
+    shares, bars = figure.data
+    names = list(figure.layout.yaxis.ticktext)
+    assert (np.diff(bars.x) <= 0).all()
+    assert sorted(names) == sorted(detector.forests_)
+    forest = detector.forests_["double"]
+    line = dict(zip(names, shares.z[names.index("double")], strict=True))
+    assert line.pop("double") is None or np.isnan(shares.z[names.index("double")][names.index("double")])
+    assert {name: share for name, share in line.items() if share > 0} == pytest.approx(dict(forest.importances))
+
+
+def test_tree_fitness_is_sorted_and_marks_kept_trees(detector):
+    figure = figures.tree_fitness(detector, "double")
+    forest = detector.forests_["double"]
+    np.testing.assert_array_equal(figure.data[0].y, np.sort(forest.tree_fitness)[::-1])
+    colours = figure.data[0].marker.color
+    assert len(set(colours[: len(forest.kept)])) == 1
+    assert len(set(colours[len(forest.kept) :])) == 1
+    assert colours[0] != colours[-1]
+    assert len(figure.data) == 1
+
+
+@pytest.mark.parametrize("column", ["double", "city"])
+def test_all_kept_trees_together_are_as_good_as_the_forest(detector, column):
+    new = as_pandas(mixed_columns(100, seed=5))
+    figure = figures.tree_fitness(detector, column, new)
+    curve = figure.data[1].y
+    assert len(curve) == len(detector.forests_[column].kept)
+    found = detector.detect(new)
+    present = new[column].notna().to_numpy()
+    if column == "double":
+        observed, expected = new[column][present], found.expected[column][present]
+        assert curve[-1] == pytest.approx(
+            1 - ((observed - expected) ** 2).sum() / ((observed - observed.mean()) ** 2).sum()
+        )
+    else:
+        assert 0.5 < curve[-1] <= 1
+
+
+# ---------------------------------------------------------------------------------------------- scores and distances
+
+
+def test_score_distribution_counts_rows_above_the_threshold(found):
+    threshold = float(np.sort(found.row_scores)[-3])
+    figure = figures.score_distribution(found, threshold=threshold)
+    assert "3 rows at or above" in figure.layout.title.text
+    assert sum(figure.data[0].y) == pytest.approx(1)
+    assert sum(figure.data[1].y) == pytest.approx(1)
+    assert figure.layout.shapes[0].x0 == threshold
+
+
+def test_score_distribution_without_findings_has_no_line(detector):
+    found = detector.detect(as_pandas(mixed_columns(30, seed=9)))
+    figure = figures.score_distribution(found, fdr=1e-9)
+    assert "no row flagged" in figure.layout.title.text
+    assert len(figure.layout.shapes) == 0
+
+
+def test_distances_of_a_row(found, detector, train):
+    figure = figures.distances(found, "double", row=7)
+    told = {point.text[0].split()[0]: point.y[0] for point in figure.data[2:]}
+    values = train["double"].dropna()
+    difference = abs(60 - found.expected["double"][7])
+    assert told["Gower"] == pytest.approx(difference / (values.max() - values.min()))
+    assert told["AGD"] == pytest.approx(found.cell_scores[7, 1])
+    assert told["IQR-Gower"] == pytest.approx(difference / (values.quantile(0.75) - values.quantile(0.25)))
+    np.testing.assert_array_equal(texts(figure), texts(figures.distances(found, "double")))
+
+
+def test_distances_of_a_detector_and_a_table_agree(detector, train):
+    of_table = figures.distances(train, "double")
+    of_detector = figures.distances(detector, "double")
+    assert [point.y[0] for point in of_table.data[2:]] == pytest.approx([point.y[0] for point in of_detector.data[2:]])
+    assert of_table.data[3].y[0] == pytest.approx(1)
+
+
+def test_distances_of_dates(train):
+    assert figures.distances(train, "moment").layout.xaxis.type == "date"
+
+
+# ------------------------------------------------------------------------------------------------------ text, errors
+
+
+def test_names_and_values_stay_text():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=200)
+    table = pd.DataFrame(
+        {NASTY: size, "group": np.where(size > 0, NASTY, "plain\nline"), "id": [f"{NASTY}{k}" for k in range(200)]}
+    )
+    detector = small(column_types={"id": "identifier"}).fit(table)
+    new = table[:5].copy()
+    new.loc[0, "group"] = "<script>alert(1)</script>"
+    found = detector.detect(new, key="id")
+    drawn = [
+        figures.heat_map(found),
+        figures.row_analysis(found, 0, found.columns),
+        figures.predictability(detector),
+        figures.tree_fitness(detector, NASTY),
+        figures.score_distribution(found),
+        figures.distances(found, NASTY),
+        figures.distances(table, NASTY),
+    ]
+    for figure in drawn:
+        said = texts(figure)
+        for tag in ("<a", "<script", "$x$", "&amp;<", "plain\\nline"):
+            assert tag not in said
+    assert "&lt;b&gt;&#36;x&#36;&lt;/b&gt;" in texts(drawn[3])
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda found, detector: figures.heat_map(found, [40]), "There is no row 40; the table has 40 rows"),
+        (lambda found, detector: figures.heat_map(found, [-1]), "There is no row -1"),
+        (lambda found, detector: figures.heat_map(found, np.zeros(3, dtype=bool)), "The mask of rows has 3 places"),
+        (lambda found, detector: figures.heat_map(found, columns=["levle"]), "did you mean 'level'"),
+        (lambda found, detector: figures.heat_map(found, measure="p"), "measure is 'p'"),
+        (lambda found, detector: figures.heat_map(found, limit=0), "limit is 0"),
+        (lambda found, detector: figures.row_analysis(found, 40), "There is no row 40"),
+        (lambda found, detector: figures.row_analysis(found, 0, []), "columns is empty"),
+        (lambda found, detector: figures.row_analysis(found, 0, level=1), "level is 1"),
+        (lambda found, detector: figures.tree_fitness(detector, "nothing"), "There is no modelled column 'nothing'"),
+        (lambda found, detector: figures.predictability(detector, columns=["x"]), "There is no modelled column 'x'"),
+        (lambda found, detector: figures.score_distribution(found, threshold=np.inf), "threshold is inf"),
+        (lambda found, detector: figures.distances(found, "city"), "Column 'city' is not numeric"),
+        (lambda found, detector: figures.distances(pd.DataFrame({"a": ["x"]}), "a"), "Column 'a' is not numeric"),
+        (lambda found, detector: figures.distances(pd.DataFrame({"a": [1.0, 1.0]}), "a"), "fewer than two different"),
+        (lambda found, detector: figures.distances(detector, "level", alpha=0.5), "alpha is 0.5"),
+    ],
+)
+def test_errors_name_what_is_wrong(found, detector, draw, message):
+    with pytest.raises(ParameterError, match=message):
+        draw(found, detector)
+
+
+def test_plotly_is_imported_when_a_figure_is_made():
+    program = "import sys; import rfod.figures; print('plotly' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
