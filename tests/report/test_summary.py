@@ -39,12 +39,47 @@ def test_cells_are_those_of_the_tidy_table(found: Detection) -> None:
     lines = {(line["name"], line["column"]): line for line in found.cells(found.flag(top=10)).to_pylist()}
     for place, key in enumerate(told["findings"]["key"]):
         start, end = told["findings"]["start"][place : place + 2]
-        assert 1 <= end - start <= 5
+        assert 1 <= end - start <= 6
         for cell in range(start, end):
+            if cells["kind"][cell] == "missing":
+                continue
             line = lines[key, found.columns[cells["column"][cell]]]
             assert texts[cells["observed"][cell]] == line["observed"]
             assert texts[cells["expected"][cell]] == line["expected"]
-            assert cells["score"][cell] == pytest.approx(line["score"], rel=1e-3)
+            assert cells["surprise"][cell] == pytest.approx(line["surprise"], rel=1e-2)
+            assert cells["kind"][cell] == line["kind"]
+
+
+def test_ranges_are_those_of_the_library(found: Detection) -> None:
+    told = summarise(found, top=10)
+    cells = told["cells"]
+    low, high = found.intervals(np.array(told["findings"]["row"]))
+    for place, row in enumerate(told["findings"]["row"]):
+        for cell in range(*told["findings"]["start"][place : place + 2]):
+            j = cells["column"][cell]
+            if found._model.columns[j].is_categorical:
+                likely = found.likely(row, found.columns[j])
+                assert [share for _, share in cells["likely"][cell]] == pytest.approx([p for _, p in likely], rel=1e-2)
+            else:
+                assert (cells["from"][cell], cells["to"][cell]) == pytest.approx((low[place, j], high[place, j]))
+
+
+def test_cells_to_blame_come_first(found: Detection) -> None:
+    told = summarise(found, top=10)
+    for place, row in enumerate(told["findings"]["row"]):
+        start, end = told["findings"]["start"][place : place + 2]
+        blame = found.blame(row)
+        first = [found.columns[j] for j in told["cells"]["column"][start:end]][: len(blame.columns)]
+        assert first == list(blame.columns)
+        assert told["cells"]["blamed"][start:end] == [1] * len(first) + [0] * (end - start - len(first))
+        assert bool(told["findings"]["mended"][place]) == blame.ordinary
+
+
+def test_single_cells_are_findings_too(found: Detection) -> None:
+    told = summarise(found, fdr=0.2)
+    rows, cells = found.flag(fdr=0.2), found.flag_cells(0.2)
+    assert told["n_findings"] == (rows | cells.any(axis=1)).sum()
+    assert (told["n_whole"], told["n_cells"]) == (rows.sum(), cells.sum())
 
 
 def test_no_findings_show_what_comes_nearest(found: Detection) -> None:
@@ -57,17 +92,18 @@ def test_no_findings_show_what_comes_nearest(found: Detection) -> None:
 
 def test_words_name_what_was_found(found: Detection) -> None:
     told = summarise(found, top=4)
-    assert told["words"][0] == "4 of 200 rows (2.00%) do not fit the rest of the table (the 4 highest scores)."
+    assert told["words"][0] == "4 of 200 rows (2.00%) are findings (the 4 highest scores)."
 
 
 def test_what_is_cut_off_is_said(found: Detection) -> None:
-    told = summarise(found, top=40, limits=Limits(findings=30, cells=2, heat_rows=10, heat_columns=3))
+    told = summarise(found, top=40, limits=Limits(findings=30, cells=2, heat_rows=10, heat_columns=3, explained=20))
     assert len(told["findings"]["row"]) == 30
     assert max(np.diff(told["findings"]["start"])) == 2
     assert (told["heat"]["n_rows"], len(told["heat"]["columns"])) == (10, 3)
     assert told["cut"] == [
         "The 30 findings with the highest scores of 40 are in this file.",
-        "At most 2 cells of each finding are told: those that add most to its score.",
+        "At most 2 cells of each finding are told, the most surprising ones.",
+        "Which cells are to blame, and between which values they were expected, is told for the first 20 findings.",
         "The map shows the 10 worst rows and 3 of 8 columns, those where these rows surprise most.",
     ]
 
@@ -105,8 +141,8 @@ def test_redacted_values_are_nowhere(found: Detection, name: str) -> None:
         if column == j:
             assert told["texts"][told["cells"]["observed"][cell]] == "hidden"
             assert told["texts"][told["cells"]["expected"][cell]] == "hidden"
-            assert told["cells"]["at"][cell] is None
-            assert told["cells"]["centre"][cell] is None
+            for part in ("at", "centre", "from", "to", "low", "high", "likely", "suggestion"):
+                assert told["cells"][part][cell] is None
     assert f"The values of {name} are hidden in this report." in told["words"]
     if name == "city":
         assert not any(city in json.dumps(told, ensure_ascii=False) for city in ("Oslo", "Bergen", "Bodø", "Tromsø"))

@@ -10,7 +10,6 @@ import numpy as np
 from rfod._report.distributions import distribution
 from rfod._report.findings import Cells
 from rfod._report.texts import printable, rounded
-from rfod._table.encode import encode_column
 from rfod.detection import Detection
 
 Verdict = Literal["predictable", "partly", "blind", "constant"]
@@ -55,7 +54,7 @@ def columns_json(
                 "n_cells": int(n_cells[j]),
                 "self_check": None if checked is None else rounded(float(checked), 3),
                 "hidden": column.name in hidden,
-                "values": None if column.name in hidden else distribution(column, encode_column(found._table, column)),
+                "values": None if column.name in hidden else distribution(column, model.sample.values[j]),
             }
         )
     return told

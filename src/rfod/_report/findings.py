@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._report.texts import HIDDEN, TextTable, printable, rounded
-from rfod._table.encode import cell_text, encode_column, value_text
+from rfod._table.encode import encode_column, value_text
 from rfod.detection import Detection
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
-SHARE_OF_WORST = 0.2  # cells that add less than this share of the worst one are not worth a line
+SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not worth a line
+LEVEL = 0.9  # of intervals
+N_LIKELY = 3
 DIGITS = 12
 
 
@@ -26,49 +28,115 @@ class Cells:
 
     rows: Rows
     columns: Rows
+    blamed: NDArray[np.bool_]
+    """Cells whose repair makes their row ordinary, and that come first."""
     starts: Rows
     """Where the cells of each picked row begin, and where the last one's end."""
+    mended: NDArray[np.bool_]
+    """Per picked row, whether it is known to be ordinary once the cells to blame are repaired."""
+
+    def by_column(self, n: int | None = None) -> Iterator[tuple[int, Rows]]:
+        """Column by column, where its cells are; only those of the first `n` picked rows."""
+        end = None if n is None else int(self.starts[min(n, len(self.starts) - 1)])
+        for j in np.unique(self.columns[:end]).tolist():
+            yield j, np.flatnonzero(self.columns[:end] == j)
 
 
-def worst_cells(found: Detection, picked: Rows, most: int) -> Cells:
-    """The cells that add most to the scores of the picked rows, at most so many of each."""
-    added = np.nan_to_num(found.cell_scores[picked] * found.weights[picked], nan=-1.0)
-    order = np.argsort(-added, axis=1, kind="stable")[:, :most]
-    values = np.take_along_axis(added, order, axis=1)
-    kept = values >= np.maximum(SHARE_OF_WORST * values[:, :1], 0)
-    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    return Cells(np.repeat(picked, kept.sum(axis=1)), order[kept], starts.astype(np.intp))
+def told_cells(found: Detection, picked: Rows, most: int, n_blamed: int) -> Cells:
+    """The cells to tell of each picked row, at most so many.
+
+    Those to blame come first, where they are looked for: in the first `n_blamed` rows. Then the most surprising ones.
+    """
+    surprise = np.nan_to_num(found.surprise[picked], nan=-1.0)
+    ranks = surprise.copy()
+    number = {name: j for j, name in enumerate(found.columns)}
+    blamed = np.zeros(ranks.shape, dtype=np.bool_)
+    mended = np.zeros(len(picked), dtype=np.bool_)
+    for place, blame in enumerate(found.blames(picked[:n_blamed]) if n_blamed else ()):
+        mended[place] = blame.ordinary
+        for rank, name in enumerate(blame.columns):
+            blamed[place, number[name]] = True
+            ranks[place, number[name]] = 1e6 - rank
+    order = np.argsort(-ranks, axis=1, kind="stable")[:, :most]
+    kept = np.take_along_axis(surprise, order, axis=1) >= SHARE_OF_WORST * surprise.max(
+        axis=1, keepdims=True, initial=0
+    )
+    kept |= np.take_along_axis(blamed, order, axis=1)
+    kept[:, 0] |= True
+    counts = kept.sum(axis=1)
+    return Cells(
+        np.repeat(picked, counts),
+        order[kept],
+        np.take_along_axis(blamed, order, axis=1)[kept],
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+        mended,
+    )
 
 
-def cells_json(found: Detection, cells: Cells, texts: TextTable, hidden: Collection[str]) -> dict[str, list[Any]]:
-    """One list per property; texts by their number in the table of texts, places on the axis of a figure as numbers."""
-    n = len(cells.rows)
-    spot = (cells.rows, cells.columns)
+def cells_json(
+    found: Detection, cells: Cells, texts: TextTable, hidden: Collection[str], n_ranges: int
+) -> dict[str, list[Any]]:
+    """One list per property; texts by their number in the table of texts, places on the axis of a figure as numbers.
+
+    What was expected has its range, or the likeliest categories, in the first `n_ranges` findings.
+    """
+    pairs = list(zip(cells.rows.tolist(), cells.columns.tolist(), strict=True))
+    lines = found._cell_columns(pairs)
     told: dict[str, list[Any]] = {
         "column": cells.columns.tolist(),
-        "score": [rounded(score) for score in found.cell_scores[spot].tolist()],
-        "surprise": [rounded(value, 3) for value in surprises(found)[spot].tolist()],
-        "p": [rounded(value, 3) for value in found.p_values[spot].tolist()],
+        "blamed": cells.blamed.astype(int).tolist(),
+        "score": [rounded(value) for value in lines["score"].to_pylist()],
+        "surprise": [rounded(value, 3) for value in lines["surprise"].to_pylist()],
+        "p": [rounded(value, 3) for value in lines["p_value"].to_pylist()],
     }
-    for name in ("observed", "expected", "at", "centre"):
-        told[name] = [None] * n
-    for j in np.unique(cells.columns).tolist():
-        column = found._model.columns[j]
-        places = np.flatnonzero(cells.columns == j)
-        rows = cells.rows[places]
-        if column.name in hidden:
-            number = texts.number(HIDDEN)
-            for place in places.tolist():
-                told["observed"][place] = told["expected"][place] = number
-            continue
-        expected = found._judged.expected[j][rows]
-        _put(told["observed"], places, [texts.number(printable(t)) for t in cell_text(column, found._table, rows)])
-        _put(told["expected"], places, [texts.number(printable(t)) for t in value_text(column, expected)])
-        if not column.is_categorical:
-            observed = encode_column(found._table, column)[rows]
-            _put(told["at"], places, [rounded(value, DIGITS) for value in observed.tolist()])
-            _put(told["centre"], places, [rounded(value, DIGITS) for value in expected.tolist()])
+    shown = [found.columns[j] not in hidden for j in told["column"]]
+    for name in ("observed", "expected", "suggestion"):
+        veil = None if name == "suggestion" else HIDDEN
+        values = [value if is_shown else veil for value, is_shown in zip(lines[name].to_pylist(), shown, strict=True)]
+        told[name] = [None if value is None else texts.number(printable(value)) for value in values]
+    told["kind"] = [
+        kind if is_shown else "value" for kind, is_shown in zip(lines["kind"].to_pylist(), shown, strict=True)
+    ]
+    for name in ("at", "centre", "low", "high", "from", "to", "likely"):
+        told[name] = [None] * len(pairs)
+    for j, places in cells.by_column():
+        if found.columns[j] not in hidden and not found._model.columns[j].is_categorical:
+            rows = cells.rows[places]
+            _put(told["at"], places, encode_column(found._table, found._model.columns[j])[rows])
+            _put(told["centre"], places, found._judged.expected[j][rows])
+    for j, places in cells.by_column(n_ranges):
+        if found.columns[j] not in hidden:
+            add = _add_likely if found._model.columns[j].is_categorical else _add_interval
+            add(found, cells, j, places, texts, told)
     return told
+
+
+def _add_interval(
+    found: Detection, cells: Cells, j: int, places: Rows, texts: TextTable, told: dict[str, list[Any]]
+) -> None:
+    """Between which values the numbers of a column were expected."""
+    low, high = found._expecting.interval(found._read(cells.rows[places]), j, LEVEL)
+    known = np.isfinite(low) & np.isfinite(high)
+    places = places[known]
+    for name, position, values in (("low", "from", low[known]), ("high", "to", high[known])):
+        _put(told[position], places, values)
+        for place, text in zip(places.tolist(), value_text(found._model.columns[j], values), strict=True):
+            told[name][place] = texts.number(printable(text))
+
+
+def _add_likely(
+    found: Detection, cells: Cells, j: int, places: Rows, texts: TextTable, told: dict[str, list[Any]]
+) -> None:
+    """Which categories of a column were likeliest."""
+    shares = found._expecting.shares(found._read(cells.rows[places]), j)
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :N_LIKELY]
+    for place, codes, share in zip(places.tolist(), order, shares, strict=True):
+        codes = codes[share[codes] > 0].astype(np.int32)
+        names = value_text(found._model.columns[j], codes)
+        told["likely"][place] = [
+            [texts.number(printable(name)), rounded(float(share[code]), 3)]
+            for name, code in zip(names, codes.tolist(), strict=True)
+        ]
 
 
 def rows_json(found: Detection, picked: Rows, cells: Cells, hide_keys: bool) -> dict[str, list[Any]]:
@@ -80,14 +148,10 @@ def rows_json(found: Detection, picked: Rows, cells: Cells, hide_keys: bool) -> 
         "score": [rounded(score) for score in found.row_scores[picked].tolist()],
         "p": [rounded(value, 3) for value in found.row_p_values[picked].tolist()],
         "start": cells.starts.tolist(),
+        "mended": cells.mended.astype(int).tolist(),
     }
 
 
-def surprises(found: Detection) -> Floats:
-    """How unusual each cell is, as -log10 of a probability."""
-    return np.asarray(-np.log10(found.p_values))
-
-
-def _put(target: list[Any], places: Rows, values: list[Any]) -> None:
-    for place, value in zip(places.tolist(), values, strict=True):
-        target[place] = value
+def _put(target: list[Any], places: Rows, values: NDArray[Any]) -> None:
+    for place, value in zip(places.tolist(), values.tolist(), strict=True):
+        target[place] = rounded(value, DIGITS)

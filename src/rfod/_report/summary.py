@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._report.columns import columns_json
-from rfod._report.findings import Cells, cells_json, rows_json, surprises, worst_cells
+from rfod._report.findings import cells_json, rows_json, told_cells
 from rfod._report.patterns import patterns_json
 from rfod._report.texts import TextTable, printable, rounded
 from rfod.detection import Detection
 from rfod.exceptions import ParameterError, SchemaError
 
 Rows = NDArray[np.intp]
+DEFAULT_FDR = 0.05
 NEAREST = 20  # rows shown where none is a finding
 LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
 
@@ -29,11 +30,12 @@ class Limits:
     """What a report holds at most."""
 
     findings: int = 10_000
-    cells: int = 5
+    cells: int = 6
     """Of each finding."""
     heat_rows: int = 50
     heat_columns: int = 40
-    explained: int = 300
+    explained: int = 500
+    """Findings whose cells to blame and ranges are worked out."""
 
     def smaller(self) -> Limits:
         """For a page that came out too large."""
@@ -56,10 +58,16 @@ def summarise(
     limits = Limits() if limits is None else limits
     hidden = check_redact(found, redact)
     flagged = found.flag(fdr=fdr, top=top, contamination=contamination)
+    n_whole = int(flagged.sum())
+    n_cells = 0
+    if top is None and contamination is None:
+        single = found.flag_cells(DEFAULT_FDR if fdr is None else fdr)
+        n_cells = int(single.sum())
+        flagged = flagged | single.any(axis=1)
     order = np.argsort(-found.row_scores, kind="stable")
     worst = order[flagged[order]]
     picked = worst[: limits.findings] if len(worst) else order[:NEAREST]
-    cells = worst_cells(found, picked, limits.cells)
+    cells = told_cells(found, picked, limits.cells, limits.explained)
     texts = TextTable()
     hide_keys = found.key is not None and found.key in hidden
     findings = rows_json(found, picked, cells, hide_keys)
@@ -70,18 +78,20 @@ def summarise(
         "n_rows": len(found),
         "n_columns": len(found.columns),
         "n_findings": len(worst),
+        "n_whole": n_whole,
+        "n_cells": n_cells,
         "rule": rule_words(fdr, top, contamination),
         "columns": columns_json(found, cells, hidden, self_check or {}),
         "patterns": patterns_json(found, picked, cells, hidden) if len(worst) else [],
         "findings": findings,
-        "cells": cells_json(found, cells, texts, hidden),
+        "cells": cells_json(found, cells, texts, hidden, limits.explained),
         "heat": heat_json(found, picked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
         "left_out": [[printable(name), str(why)] for name, why in found._model.schema.left_out.items()],
     }
     told["words"] = words(told)
-    told["cut"] = cut_words(told, cells, limits)
+    told["cut"] = cut_words(told, limits)
     return told | {"texts": texts.texts}
 
 
@@ -103,13 +113,13 @@ def rule_words(fdr: float | None, top: int | None, contamination: float | None) 
         return f"the {top:,} highest scores"
     if contamination is not None:
         return f"above all but {contamination:g} of the training rows"
-    return f"false discovery rate {0.05 if fdr is None else fdr:g}"
+    return f"false discovery rate {DEFAULT_FDR if fdr is None else fdr:g}"
 
 
 def heat_json(found: Detection, picked: Rows, limits: Limits) -> dict[str, Any]:
     """Surprise of the cells of the worst rows, in the columns where these rows surprise most."""
     rows = picked[: limits.heat_rows]
-    values = np.nan_to_num(surprises(found)[rows], nan=0.0)
+    values = np.nan_to_num(found.surprise[rows], nan=0.0)
     columns = np.sort(np.argsort(-values.max(axis=0, initial=0.0), kind="stable")[: limits.heat_columns])
     return {
         "n_rows": len(rows),
@@ -139,7 +149,14 @@ def words(told: Mapping[str, Any]) -> list[str]:
     n, m = told["n_findings"], told["n_rows"]
     sentences = []
     if n:
-        sentences.append(f"{n:,} of {m:,} rows ({n / m:.2%}) do not fit the rest of the table ({told['rule']}).")
+        rest = n - told["n_whole"]
+        share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
+        if not rest:
+            sentences.append(f"{share} ({told['rule']}).")
+        else:
+            sentences.append(
+                f"{share}: {told['n_whole']:,} as a whole, {rest:,} more because of single cells ({told['rule']})."
+            )
     else:
         sentences.append(f"No row of {m:,} is a finding ({told['rule']}). The highest scores are shown below.")
     columns = told["columns"]
@@ -159,7 +176,7 @@ def words(told: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def cut_words(told: Mapping[str, Any], cells: Cells, limits: Limits) -> list[str]:
+def cut_words(told: Mapping[str, Any], limits: Limits) -> list[str]:
     """What the report leaves out."""
     sentences = []
     n_shown = len(told["findings"]["row"])
@@ -168,7 +185,12 @@ def cut_words(told: Mapping[str, Any], cells: Cells, limits: Limits) -> list[str
             f"The {n_shown:,} findings with the highest scores of {told['n_findings']:,} are in this file."
         )
     if told["n_columns"] > limits.cells:
-        sentences.append(f"At most {limits.cells} cells of each finding are told: those that add most to its score.")
+        sentences.append(f"At most {limits.cells} cells of each finding are told, the most surprising ones.")
+    if n_shown > limits.explained:
+        sentences.append(
+            f"Which cells are to blame, and between which values they were expected, is told for the first "
+            f"{limits.explained:,} findings."
+        )
     if len(told["heat"]["columns"]) < told["n_columns"] or told["heat"]["n_rows"] < n_shown:
         sentences.append(
             f"The map shows the {told['heat']['n_rows']} worst rows and {len(told['heat']['columns'])} of "

@@ -23,7 +23,7 @@
   const meter = (share, kind) => make("span", { class: kind ? `meter ${kind}` : "meter", share: Math.max(0, Math.min(1, share || 0)), "aria-hidden": "true" }, make("i"));
 
   const short = (value) => value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(3) : value.toPrecision(4);
-  const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(3))} %`;
+  const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(share < 0.995 ? 2 : 3))} %`;
   const probability = (p) => p === null ? "–" : p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0).replace("e-", "e−");
   const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
   function oneIn(surprise) {
@@ -150,9 +150,10 @@
     }
   }
 
+  const range = (c) => cells.low[c] === cells.high[c] ? texts[cells.low[c]] : `${texts[cells.low[c]]} to ${texts[cells.high[c]]}`;
   function expectedText(c) {
     const parts = [told(texts[cells.expected[c]])];
-    if (cells.low && cells.low[c] !== null) parts.push(make("small", {}, told(`${texts[cells.low[c]]} to ${texts[cells.high[c]]}`)));
+    if (cells.low[c] !== null) parts.push(make("small", {}, told(range(c))));
     return parts;
   }
 
@@ -326,14 +327,20 @@
     }
   }, { root: detail, rootMargin: "200px" });
 
-  function article(c, explanation) {
+  function facts(c) {
+    const line = make("p", {}, "observed ", told(texts[cells.observed[c]], "observed-word"), ", expected ", told(texts[cells.expected[c]], "expected-word"));
+    if (cells.low[c] !== null) line.append(", nine times in ten ", told(range(c)));
+    if (cells.suggestion[c] !== null) line.append("; meant is perhaps ", told(texts[cells.suggestion[c]], "expected-word"));
+    return line;
+  }
+  function article(c, explanation, mended) {
     const column = columns[cells.column[c]];
     const surprise = cells.surprise[c];
     const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(surprise)}`));
-    const sentence = explanation ? make("p", {}, told(explanation)) : column.hidden ? make("p", {}, "The values of this column are hidden.")
-      : make("p", {}, "observed ", told(texts[cells.observed[c]], "observed-word"), ", expected ", told(texts[cells.expected[c]], "expected-word"));
+    const sentence = explanation ? make("p", {}, told(explanation)) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
     const figure = make("figure", { "data-cell": c });
     const parts = [head, sentence];
+    if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once what stands above is mended."));
     if (column.values) { parts.push(figure); drawer.observe(figure); }
     return make("article", {}, ...parts);
   }
@@ -344,9 +351,10 @@
     byId("detail-back").disabled = place <= 0;
     byId("detail-next").disabled = place < 0 || place >= shown.length - 1;
     const explained = (data.explained && data.explained[i]) || {};
+    const list = cellsOf(i);
     byId("detail-body").replaceChildren(
       make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, p-value ${probability(findings.p[i])}, ${data.key !== null ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
-      ...cellsOf(i).map((c) => article(c, explained[cells.column[c]])));
+      ...list.map((c) => article(c, explained[cells.column[c]], findings.mended[i] === 1)));
     if (!detail.open) detail.showModal();
     detail.scrollTop = 0;
     byId("detail-title").focus();
@@ -388,7 +396,7 @@
     const [left, right, top, height] = [6, 6, 40, 84];
     const bottom = top + height;
     const at = cells.at[c], centre = cells.centre[c];
-    const from = cells.from ? cells.from[c] : null, to = cells.to ? cells.to[c] : null;
+    const from = cells.from[c], to = cells.to[c];
     let [low, high] = [values.low, values.high];
     const span = high - low;
     for (const value of [at, centre, from, to]) {
@@ -400,7 +408,7 @@
     const svg = draw("svg", { viewBox: `0 0 ${width} ${bottom + 22}`, role: "img", "aria-label": `Distribution of ${columns[cells.column[c]].name} in training; expected ${texts[cells.expected[c]]}, observed ${texts[cells.observed[c]]}` });
     const most = Math.max(1, ...values.counts);
     const step = span / values.counts.length;
-    if (from !== null) svg.append(draw("rect", { class: "band", x: x(from), y: top, width: Math.max(1, x(to) - x(from)), height }));
+    if (from !== null) svg.append(draw("rect", { class: "band", x: x(from) - 1, y: top, width: x(to) - x(from) + 2, height }));
     values.counts.forEach((count, k) => {
       if (!count) return;
       const begin = x(values.low + k * step), end = x(values.low + (k + 1) * step), tall = Math.max(1, (height - 4) * count / most);
@@ -436,23 +444,34 @@
 
   function drawCategories(c, values, width) {
     const observed = texts[cells.observed[c]], expected = texts[cells.expected[c]];
-    const rows = values.names.map((name, k) => [name, values.counts[k]]);
-    if (values.n_others) rows.push([`${plural(values.n_others, "other", "others")}`, values.others, true]);
-    const known = values.names.includes(observed);
-    if (!known) rows.unshift([observed, null]);
-    const labels = Math.min(190, width * 0.4), gap = 22, left = labels + 8, room = width - left - 52;
+    const likely = new Map((cells.likely[c] || []).map(([text, share]) => [texts[text], share]));
+    const rows = values.names.map((name, k) => ({ name, share: values.counts[k] / values.total }));
+    for (const name of [...likely.keys()].reverse()) {
+      if (!values.names.includes(name)) rows.unshift({ name, share: 0 });
+    }
+    if (!rows.some((row) => row.name === observed) && cells.kind[c] !== "missing") rows.unshift({ name: observed, share: null });
+    if (values.n_others) rows.push({ name: plural(values.n_others, "other", "others"), share: values.others / values.total, others: true });
+    const longest = Math.max(...rows.map((row) => row.name.length));
+    const labels = Math.min(190, width * 0.4, 7.4 * longest + 6), gap = 22, left = labels + 8, room = width - left - (likely.size ? 138 : 60);
     const svg = draw("svg", { viewBox: `0 0 ${width} ${rows.length * gap + 4}`, role: "img", "aria-label": `Categories in training; expected ${expected}, observed ${observed}` });
-    const most = Math.max(1, ...rows.map(([, count]) => count || 0));
-    rows.forEach(([name, count, others], k) => {
-      const y = k * gap + 3, isObserved = !others && name === observed, isExpected = !others && name === expected;
-      const kind = isObserved ? "observed-text" : isExpected ? "expected-text" : "";
+    const most = Math.max(0.01, ...rows.map((row) => row.share || 0), ...likely.values());
+    rows.forEach(({ name, share, others }, k) => {
+      const y = k * gap + 3, isObserved = !others && name === observed;
+      const chance = others ? undefined : likely.get(name) ?? (name === expected && !likely.size ? share : undefined);
+      const kind = isObserved ? "observed-text" : name === expected && !others ? "expected-text" : "";
       svg.append(draw("text", { class: kind, x: labels, y: y + 12, "text-anchor": "end" }, cut(name, labels)));
-      const long = Math.max(count ? 2 : 0, room * (count || 0) / most);
-      svg.append(draw("rect", { class: isObserved ? "observed-bar" : "bars", x: left, y, width: long, height: 16, rx: 2 }));
-      if (isExpected) svg.append(draw("rect", { class: "expected", x: left, y, width: Math.max(long, 3), height: 16, rx: 2 }));
-      svg.append(draw("text", { class: kind, x: left + long + 6, y: y + 12 }, count === null ? (values.n_others ? "rare or never" : "never") : percent(count / values.total)));
+      const long = Math.max(share ? 2 : 0, room * (share || 0) / most);
+      svg.append(draw("rect", { class: isObserved ? "observed-bar" : "bars", x: left, y: y + 2, width: long, height: 12, rx: 2 }));
+      let end = long;
+      if (chance !== undefined) {
+        const wide = Math.max(3, room * chance / most);
+        svg.append(draw("rect", { class: "expected", x: left, y, width: wide, height: 16, rx: 2 }));
+        end = Math.max(end, wide);
+      }
+      const often = share === null ? "never seen" : percent(share);
+      svg.append(draw("text", { class: kind, x: left + end + 6, y: y + 12 }, chance === undefined || !likely.size ? often : `${often}, here ${percent(chance)}`));
     });
-    return [svg, make("figcaption", {}, "Bars: categories in training. Filled: observed. Dashed: expected.")];
+    return [svg, make("figcaption", {}, likely.size ? "Bars: how often in training. Dashed: how likely in this row." : "Bars: how often in training. Dashed: expected.")];
   }
 
   drawSummary();
