@@ -9,6 +9,7 @@ import pytest
 
 from report_tables import HOSTILE, found_in_hostile, found_in_mixed
 from rfod import Detection, ParameterError, SchemaError
+from rfod._check.selfcheck import SelfCheck, Trial
 from rfod._report.summary import Limits, summarise
 
 
@@ -109,7 +110,8 @@ def test_what_is_cut_off_is_said(found: Detection) -> None:
 
 
 def test_columns(found: Detection) -> None:
-    told = summarise(found, top=10, self_check={"double": 0.75})
+    checked = SelfCheck(0.05, 200, 0, (Trial("double", "swap", 4, 3, 0, 0),), {}, found._table)
+    told = summarise(found, top=10, self_check=checked)
     columns = {column["name"]: column for column in told["columns"]}
     assert list(columns) == list(found.columns)
     assert columns["double"]["verdict"] == "predictable"

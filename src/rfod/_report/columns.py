@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, Literal
 
 import numpy as np
 
+from rfod._check.selfcheck import SelfCheck
 from rfod._report.distributions import distribution
 from rfod._report.findings import Cells
 from rfod._report.texts import printable, rounded
@@ -28,7 +29,7 @@ def verdict(measure: str, fitness: float) -> Verdict:
 
 
 def columns_json(
-    found: Detection, cells: Cells, hidden: Collection[str], self_check: Mapping[str, float]
+    found: Detection, cells: Cells, hidden: Collection[str], self_check: SelfCheck | None
 ) -> list[dict[str, Any]]:
     """One dict per modelled column, in their order."""
     model = found._model
@@ -39,7 +40,7 @@ def columns_json(
         measure = "AUC" if forest.n_classes else "R²"
         order = np.argsort(-forest.importances, kind="stable")[:N_PREDICTORS].tolist()
         shares = [[k, rounded(float(forest.importances[k]), 3)] for k in order if forest.importances[k] > 0]
-        checked = self_check.get(column.name)
+        recall = np.nan if self_check is None else self_check.recall(column=column.name)
         told.append(
             {
                 "name": printable(column.name),
@@ -52,7 +53,7 @@ def columns_json(
                 "predictors": shares,
                 "n_worst": int(n_worst[j]),
                 "n_cells": int(n_cells[j]),
-                "self_check": None if checked is None else rounded(float(checked), 3),
+                "self_check": rounded(recall, 3),
                 "hidden": column.name in hidden,
                 "values": None if column.name in hidden else distribution(column, model.sample.values[j]),
             }

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rfod._check.selfcheck import SelfCheck
 from rfod._io.sinks import check_target, replaced
 from rfod._report.summary import Limits, summarise
 from rfod.detection import Detection
@@ -29,12 +30,13 @@ def write_report(
     contamination: float | None = None,
     redact: Collection[str] = (),
     title: str = "",
-    self_check: Mapping[str, float] | None = None,
+    self_check: SelfCheck | None = None,
 ) -> None:
     """Write the findings as one HTML file that opens from disk, without a network, in any current browser.
 
-    Findings are chosen as by `Detection.flag`. `redact` names columns whose values must not be in the file; the key
-    column may be one of them. `self_check` gives, per column, the share of planted errors that were found.
+    Findings are chosen as by `Detection.flag`; where that is by a false discovery rate, rows with single cells that are
+    findings at the same rate (`Detection.flag_cells`) are there too. `redact` names columns whose values must not be in
+    the file; the key column may be one of them. `self_check` adds to each column what `rfod.self_check` found out.
     """
     check_target(os.fspath(path))
     rule = {"fdr": fdr, "top": top, "contamination": contamination}

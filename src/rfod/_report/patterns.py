@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rfod._report.findings import Cells
-from rfod._report.texts import printable
-from rfod._table.encode import encode_column
-from rfod.detection import Detection
-
 MOST = 50
+WORDS = {
+    "missing": "is missing",
+    "present": "has a value where it mostly has none",
+    "unseen": "is a category that training does not have",
+    "near miss": "is written unlike any category of training",
+}
 
 
-def patterns_json(
-    found: Detection, picked: NDArray[np.intp], cells: Cells, hidden: Collection[str]
-) -> list[dict[str, Any]]:
-    """Findings grouped by the column of their worst cell and the direction it lies in."""
+def patterns_json(findings: Mapping[str, Any], cells: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Findings grouped by the column of their worst cell and by what is wrong there."""
     groups: dict[tuple[int, str], list[int]] = {}
-    for place, (start, end) in enumerate(zip(cells.starts[:-1], cells.starts[1:], strict=True)):
+    starts = findings["start"]
+    for place, (start, end) in enumerate(pairwise(starts)):
         if start < end:
-            j = int(cells.columns[start])
-            groups.setdefault((j, _direction(found, int(picked[place]), j)), []).append(place)
-    told = []
-    for (j, direction), places in sorted(groups.items(), key=lambda item: -len(item[1]))[:MOST]:
-        name = found.columns[j]
-        told.append(
-            {
-                "column": j,
-                "n_findings": len(places),
-                "sentence": f"{printable(name)} is {'unusual' if name in hidden else direction}",
-                "findings": places[:1000],
-            }
-        )
-    return told
+            groups.setdefault((cells["column"][start], _what(cells, start)), []).append(place)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))[:MOST]
+    return [
+        {"column": j, "n_findings": len(places), "sentence": f"{names[j]} {what}", "findings": places}
+        for (j, what), places in ordered
+    ]
 
 
-def _direction(found: Detection, row: int, j: int) -> str:
-    column = found._model.columns[j]
-    if column.is_categorical:
-        return "another category than expected"
-    observed = float(encode_column(found._table, column)[row])
-    return "higher than expected" if observed > float(found._judged.expected[j][row]) else "lower than expected"
+def _what(cells: Mapping[str, Any], cell: int) -> str:
+    if cells["kind"][cell] in WORDS:
+        return WORDS[cells["kind"][cell]]
+    observed, expected = cells["at"][cell], cells["centre"][cell]
+    if observed is None or expected is None:
+        return "is not what was expected"
+    return "is higher than expected" if observed > expected else "is lower than expected"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._check.selfcheck import SelfCheck
 from rfod._report.columns import columns_json
 from rfod._report.findings import cells_json, rows_json, told_cells
 from rfod._report.patterns import patterns_json
@@ -50,7 +51,7 @@ def summarise(
     contamination: float | None = None,
     redact: Collection[str] = (),
     title: str = "",
-    self_check: Mapping[str, float] | None = None,
+    self_check: SelfCheck | None = None,
     lines: NDArray[np.int64] | None = None,
     limits: Limits | None = None,
 ) -> dict[str, Any]:
@@ -72,6 +73,8 @@ def summarise(
     hide_keys = found.key is not None and found.key in hidden
     findings = rows_json(found, picked, cells, hide_keys)
     findings["line"] = [] if lines is None else np.asarray(lines)[picked].tolist()
+    columns = columns_json(found, cells, hidden, self_check)
+    told_by_cell = cells_json(found, cells, texts, hidden, limits.explained)
     told = {
         "title": printable(title),
         "key": None if found.key is None or hide_keys else printable(found.key),
@@ -81,10 +84,10 @@ def summarise(
         "n_whole": n_whole,
         "n_cells": n_cells,
         "rule": rule_words(fdr, top, contamination),
-        "columns": columns_json(found, cells, hidden, self_check or {}),
-        "patterns": patterns_json(found, picked, cells, hidden) if len(worst) else [],
+        "columns": columns,
+        "patterns": patterns_json(findings, told_by_cell, [column["name"] for column in columns]) if len(worst) else [],
         "findings": findings,
-        "cells": cells_json(found, cells, texts, hidden, limits.explained),
+        "cells": told_by_cell,
         "heat": heat_json(found, picked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
