@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Measure = Literal["score", "surprise"]
 N_ROWS = 50
+# Scores of categories end at 1, and a number that is as far off is far off enough; so is a chance of one in a million.
+_BRIGHTEST: dict[Measure, float] = {"score": 1.0, "surprise": 6.0}
+_TITLES: dict[Measure, str] = {"score": "Cell scores", "surprise": "Surprise of cells"}
 _MOST_LABELS = 60  # a label takes some 16 pixels of height
 _MOST_TEXTS = 20_000  # cells that tell on hovering what was observed and expected; beyond, only their score
 
@@ -37,7 +40,7 @@ def heat_map(
     Rows are positions or a mask, by default the 50 with the highest scores; the highest stands on top. `sort=False`
     keeps the order given. Columns are all by default, the brightest first; names keep their order. `measure` is "score"
     (the paper's cell score) or "surprise" (one unit for all columns). Colours end at `limit`: by default at the highest
-    value shown, for scores at 1 at most. Cells without a score, which are missing, are left empty.
+    value shown, but at most at a score of 1 or a surprise of 6. Cells without a score, which are missing, are grey.
     """
     if measure not in ("score", "surprise"):
         raise ParameterError(f"measure is {measure!r}; it must be 'score' or 'surprise'.")
@@ -55,7 +58,6 @@ def heat_map(
         picked = np.argsort(-np.minimum(np.nan_to_num(values), top).sum(axis=0), kind="stable")
     cells = values[:, picked]
     capped = bool(np.any(cells > top))
-    word = "score" if measure == "score" else "surprise"
     names = [as_text(found.columns[j], 24) for j in picked]
     few = len(shown) <= _MOST_LABELS
     return new_figure(
@@ -66,14 +68,14 @@ def heat_map(
                 "zmin": 0.0,
                 "zmax": top,
                 "colorscale": SEQUENCE,
-                "hovertext": _hover(found, shown, picked, cells, word),
+                "hovertext": _hover(found, shown, picked, cells, measure),
                 "hoverinfo": "text",
                 "xgap": 1,
                 "ygap": 1 if few else 0,
-                "colorbar": _colour_bar(top, capped, word),
+                "colorbar": _colour_bar(top, capped, measure),
             }
         ],
-        title=title(f"Cell {word}s", "; ".join(_notes(len(shown), sort, bool(np.isnan(cells).any())))),
+        title=title(_TITLES[measure], "; ".join(_notes(len(shown), sort, bool(np.isnan(cells).any())))),
         plot_bgcolor=EMPTY,
         xaxis=axis(
             tickvals=np.arange(len(picked)),
@@ -95,20 +97,19 @@ def _notes(n_rows: int, sort: bool, has_gaps: bool) -> list[str]:
 
 
 def _highest(values: Floats, measure: Measure) -> float:
-    """Where colours end. Scores of categories end at 1, and a number that far off is far off enough."""
-    highest = float(np.nanmax(values, initial=0.0))
-    return (min(highest, 1.0) if measure == "score" else highest) or 1.0
+    """Where colours end if nothing else is said."""
+    return min(float(np.nanmax(values, initial=0.0)), _BRIGHTEST[measure]) or 1.0
 
 
-def _colour_bar(top: float, capped: bool, word: str) -> dict[str, Any]:
+def _colour_bar(top: float, capped: bool, measure: Measure) -> dict[str, Any]:
     ticks = np.linspace(0.0, top, 5)
     labels = [f"{tick:.2g}" for tick in ticks]
     if capped:
         labels[-1] = f"≥ {labels[-1]}"
-    return {"title": {"text": word}, "tickvals": ticks, "ticktext": labels, "thickness": 12, "outlinewidth": 0}
+    return {"title": {"text": measure}, "tickvals": ticks, "ticktext": labels, "thickness": 12, "outlinewidth": 0}
 
 
-def _hover(found: Detection, shown: Rows, picked: Rows, cells: Floats, word: str) -> list[list[str]]:
+def _hover(found: Detection, shown: Rows, picked: Rows, cells: Floats, measure: Measure) -> list[list[str]]:
     """Per cell: row, column, what stands there, what was expected, score."""
     keys = [f"{as_text(found.key or 'row')} {row_label(found, row)}" for row in shown]
     names = [as_text(found.columns[j]) for j in picked]
@@ -119,7 +120,7 @@ def _hover(found: Detection, shown: Rows, picked: Rows, cells: Floats, word: str
         told = [f"<br>{as_text(observed)} (expected {as_text(expected)})" for observed, expected in pairs]
     texts = [
         f"{key}<br>{name}{told[i * len(names) + j]}"
-        + ("" if np.isnan(cells[i, j]) else f"<br>{word} {cells[i, j]:.3g}")
+        + ("" if np.isnan(cells[i, j]) else f"<br>{measure} {cells[i, j]:.3g}")
         for i, key in enumerate(keys)
         for j, name in enumerate(names)
     ]

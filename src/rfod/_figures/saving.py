@@ -44,8 +44,8 @@ def _picture(figure: Figure, kind: str, scale: float, target: Path) -> bytes:
         import kaleido  # noqa: F401
     except ImportError as error:
         raise OutputError(
-            f"{target}: pictures need the package kaleido, which is not installed (pip install 'rfod[pictures]'), and a Chrome "
-            f"or Chromium browser. {hint}"
+            f"{target}: pictures need the package kaleido, which is not installed (pip install 'rfod[pictures]'), and "
+            f"a Chrome or Chromium browser. {hint}"
         ) from error
     try:
         return bytes(figure.to_image(format=kind, scale=scale))
