@@ -84,13 +84,15 @@ class Detector:
     def _by_blame(self, found: rfod.Detection) -> tuple[Floats, Mask]:
         """The surprises of each row dealt out again in the order of blame, and the cells that are to blame.
 
-        Where the row is ordinary once these are repaired, the rest of its cells is no more surprising than that.
+        Only rows that are not ordinary have cells to blame. Where the row is ordinary once these are repaired, the rest
+        of its cells is no more surprising than that.
         """
         surprise = found.surprise
         dealt, to_blame = surprise.copy(), np.zeros(surprise.shape, dtype=np.bool_)
         limit = ordinary_limit(len(found.columns))
         place = {name: j for j, name in enumerate(found.columns)}
-        for row, blame in enumerate(found.blames(np.arange(len(found)))):
+        for blame in found.blames(np.flatnonzero(surprise.max(axis=1) > limit)):
+            row = blame.row
             blamed = [place[name] for name in blame.columns]
             rest = [j for j in np.argsort(-surprise[row], kind="stable").tolist() if j not in blamed]
             dealt[row, blamed + rest] = np.sort(surprise[row])[::-1]
