@@ -20,9 +20,7 @@ Floats = NDArray[np.float64]
 CANDIDATES = 5  # cells tried per row and round, the most surprising ones
 MOST_CELLS = 5  # of a row that are replaced
 ORDINARY = 0.05  # a row is ordinary when its most surprising cell would be exceeded in this share of ordinary rows
-CLEARLY = (
-    0.5  # another cell than the most surprising one is blamed only if that leaves less than this share of surprise
-)
+CLEARLY = 0.75  # share of the surprise that another cell than the most surprising one may leave, to be blamed first
 ROWS_TOGETHER = 2_048
 
 

@@ -306,7 +306,7 @@ class Detection:
         """The `n` most anomalous rows with their `n_cells` worst cells each, as a frame of the table's library.
 
         One line per cell: key (or row), row_score, column, observed, expected, score, weight, p_value. Cells are in the
-        order of what they add to the row score.
+        order of their surprise.
         """
         rows = np.argsort(-self.row_scores, kind="stable")[: max(n, 0)]
         cells = self._worst_cells(rows, n_cells)
@@ -320,13 +320,12 @@ class Detection:
         return np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
 
     def _worst_cells(self, rows: Positions, n_cells: int) -> list[tuple[Any, Any]]:
-        """(row, column) of the cells that add most to their row's score."""
-        added = np.nan_to_num(self.cell_scores[rows] * self.weights[rows], nan=-1.0)
+        """(row, column) of the most surprising cells of each row; of equal ones, those with the higher score."""
         return [
             (row, j)
-            for row, part in zip(rows, added, strict=True)
-            for j in np.argsort(-part, kind="stable")[: max(n_cells, 0)]
-            if part[j] >= 0
+            for row in rows
+            for j in np.lexsort((-np.nan_to_num(self.cell_scores[row]), -self.surprise[row]))[: max(n_cells, 0)]
+            if self.surprise[row, j] > 0 or not np.isnan(self.cell_scores[row, j])
         ]
 
     def _key_of(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class RFOD(OutlierMixin, BaseEstimator):
     """Random forest-based outlier detection for tables of numbers, categories and dates.
 
     Every column is predicted from the others by a random forest of its own. A cell scores by how far it lies from its
-    prediction, a row by the mean of its cells, weighted by how sure the predictions are.
+    prediction, a row by its cells and by how far it is from the nearest training row.
 
     Parameters
     ----------
@@ -75,8 +75,10 @@ class RFOD(OutlierMixin, BaseEstimator):
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.
-    aggregation : "uncertainty" or "mean", default "uncertainty"
-        Row score: mean weighted by confidence, or plain mean.
+    aggregation : "consensus", "surprise", "uncertainty" or "mean", default "consensus"
+        Row score: the paper's mean of cell scores, weighted by confidence ("uncertainty"), or not ("mean"); the root
+        mean square of the surprise of its cells; or the consensus of the paper's score, surprise and the distance from
+        the nearest training row, in which a typical row scores 1.
     distance : "agd", "gower" or "gower-iqr", default "agd"
         Cell score: the paper's Adjusted Gower's Distance, Gower's distance, or that with the interquartile range.
     trim : float in [0, 0.5), default 0
@@ -120,7 +122,7 @@ class RFOD(OutlierMixin, BaseEstimator):
         max_samples: float | int | str | None = "auto",
         max_bins: int = 255,
         uncertainty: str = "scaled",
-        aggregation: str = "uncertainty",
+        aggregation: str = "consensus",
         distance: str = "agd",
         trim: float = 0.0,
         contamination: float | str = "auto",
