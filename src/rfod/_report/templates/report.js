@@ -153,7 +153,7 @@
   const range = (c) => cells.low[c] === cells.high[c] ? texts[cells.low[c]] : `${texts[cells.low[c]]} to ${texts[cells.high[c]]}`;
   function expectedText(c) {
     const parts = [told(texts[cells.expected[c]])];
-    if (cells.low[c] !== null) parts.push(make("small", {}, told(range(c))));
+    if (cells.low[c] !== null && (cells.low[c] !== cells.high[c] || cells.low[c] !== cells.expected[c])) parts.push(make("small", {}, told(range(c))));
     return parts;
   }
 
@@ -225,14 +225,16 @@
 
   // ------------------------------------------------------------------------------------------------------------ map
 
-  const heatShare = (surprise) => Math.max(0, Math.min(1, (surprise - 0.5) / 2.5));
+  // Long names often differ at their end.
+  const middle = (text, most) => text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}`;
+  const heatShare = (surprise) => Math.max(0, Math.min(1, (surprise - 1) / 4));
   function drawHeat() {
     byId("map").hidden = heat.n_rows === 0;
     document.querySelectorAll(".scale i").forEach((step, number) => step.style.setProperty("--share", String(number / 4)));
     const head = make("tr", {}, make("th", {}));
     for (const j of heat.columns) {
       const label = make("span", { title: columns[j].name });
-      label.textContent = columns[j].name;
+      label.textContent = middle(columns[j].name, 24);
       head.append(make("th", { scope: "col" }, label));
     }
     byId("heat").tHead.append(head);
