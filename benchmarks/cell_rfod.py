@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
 import rfod
 from benchmarks.cell_measures import discoveries, pointing
@@ -50,7 +51,9 @@ class Detector:
         """One line per way to score cells; the first has what is known of expected values and findings too."""
         start = time.perf_counter()
         found = self._detector.detect(spoilt)
-        agd = Scores(found.cell_scores, found.row_scores)
+        weighted_cells = found.cell_scores * found.weights
+        papers_rows = np.nan_to_num(np.nanmean(weighted_cells, axis=1))
+        agd = Scores(found.cell_scores, papers_rows)
         agd_seconds = time.perf_counter() - start
         start = time.perf_counter()
         surprise = by_highest(found.surprise)
@@ -59,7 +62,7 @@ class Detector:
         by_blame, blamed_cells = self._by_blame(found)
         blamed = Scores(by_blame, surprise.rows)
         blame_seconds = surprise_seconds + time.perf_counter() - start
-        weighted = Scores(found.cell_scores * found.weights, found.row_scores)
+        weighted = Scores(weighted_cells, papers_rows)
         ways = {
             "surprise": (surprise, surprise_seconds),
             "surprise, blame": (blamed, blame_seconds),
@@ -74,6 +77,7 @@ class Detector:
         inside, known = self._covered(found, test)
         at_wrong = known & wrong
         lines[0] |= {
+            "default_row_auc_roc": float(roc_auc_score(wrong.any(axis=1), found.row_scores)),
             "findings": {str(rate): discoveries(found.flag_cells(fdr=rate), wrong) for rate in RATES},
             "blamed": {str(rate): discoveries(found.flag_cells(fdr=rate) & blamed_cells, wrong) for rate in RATES},
             "coverage_of_true": float(inside[at_wrong].mean()) if at_wrong.any() else None,

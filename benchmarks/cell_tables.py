@@ -68,6 +68,7 @@ def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
             *_by_kind(told, None, lambda line, f=finding: line["blamed"][f]["recall"]),
         ]
     for key, words in (
+        ("default_row_auc_roc", "AUC-ROC over rows, rfod's row score"),
         ("expected_distance_median", "expected number, distance (median)"),
         ("median_distance_median", "column's median, distance (median)"),
         ("expected_distance", "expected number, distance (mean)"),
