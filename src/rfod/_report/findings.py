@@ -89,7 +89,8 @@ def cells_json(
         "surprise": [rounded(value, 3) for value in lines["surprise"].to_pylist()],
         "p": [rounded(value, 3) for value in lines["p_value"].to_pylist()],
     }
-    shown = [found.columns[j] not in hidden for j in told["column"]]
+    is_hidden = [name in hidden for name in found.columns]
+    shown = [not is_hidden[j] for j in told["column"]]
     for name in ("observed", "expected", "suggestion"):
         veil = None if name == "suggestion" else HIDDEN
         values = [value if is_shown else veil for value, is_shown in zip(lines[name].to_pylist(), shown, strict=True)]
@@ -100,12 +101,12 @@ def cells_json(
     for name in ("at", "centre", "low", "high", "from", "to", "likely"):
         told[name] = [None] * len(pairs)
     for j, places in cells.by_column():
-        if found.columns[j] not in hidden and not found._model.columns[j].is_categorical:
+        if not is_hidden[j] and not found._model.columns[j].is_categorical:
             rows = cells.rows[places]
             _put(told["at"], places, encode_column(found._table, found._model.columns[j])[rows])
             _put(told["centre"], places, found._judged.expected[j][rows])
     for j, places in cells.by_column(n_ranges):
-        if found.columns[j] not in hidden:
+        if not is_hidden[j]:
             add = _add_likely if found._model.columns[j].is_categorical else _add_interval
             add(found, cells, j, places, texts, told)
     return told

@@ -152,14 +152,13 @@ def words(told: Mapping[str, Any]) -> list[str]:
     n, m = told["n_findings"], told["n_rows"]
     sentences = []
     if n:
-        rest = n - told["n_whole"]
         share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
-        if not rest:
-            sentences.append(f"{share} ({told['rule']}).")
-        else:
-            sentences.append(
-                f"{share}: {told['n_whole']:,} as a whole, {rest:,} more because of single cells ({told['rule']})."
-            )
+        rest = n - told["n_whole"]
+        if rest == n:
+            share += ", because of single cells" if n == 1 else ", all because of single cells"
+        elif rest:
+            share += f": {told['n_whole']:,} as a whole, {rest:,} more because of single cells"
+        sentences.append(f"{share} ({told['rule']}).")
     else:
         sentences.append(f"No row of {m:,} is a finding ({told['rule']}). The highest scores are shown below.")
     columns = told["columns"]
