@@ -141,7 +141,8 @@ def method_json(found: Detection) -> list[list[str]]:
         ["fitted", f"{model.schema.n_rows:,} rows{same}"],
         ["seed", str(model.seed)],
     ]
-    told += [[name, printable(value)] for name, value in model.params.items() if name not in ("verbose", "n_jobs")]
+    params = {name: value for name, value in model.params.items() if name not in ("verbose", "n_jobs")}
+    told += [[name, f"{v:.6g}" if isinstance(v, float) else printable(v)] for name, v in params.items()]
     told += [[f"version of {name}", metadata.version(name)] for name in LIBRARIES]
     told += [["version of Python", platform.python_version()], ["written", f"{now:%Y-%m-%d %H:%M} UTC"]]
     return told
