@@ -29,13 +29,13 @@ class Rows:
     """A detector whose `detect` gives row scores."""
 
     def __init__(self, detector: Any) -> None:
-        self._detector = detector
+        self.detector = detector
 
     def fit(self, frame: pd.DataFrame) -> None:
-        self._detector.fit(frame)
+        self.detector.fit(frame)
 
     def score(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        return np.asarray(self._detector.detect(frame).row_scores, dtype=np.float64)
+        return np.asarray(self.detector.detect(frame).row_scores, dtype=np.float64)
 
 
 def library(seed: int, threads: int, judged_rows: int | None = None, **parameters: Any) -> Rows:
@@ -51,6 +51,14 @@ def library(seed: int, threads: int, judged_rows: int | None = None, **parameter
 
 def library_paper(seed: int, threads: int, **parameters: Any) -> Rows:
     return library(seed, threads, **PAPER_SETTINGS | parameters)
+
+
+def library_uwa(seed: int, threads: int, **parameters: Any) -> Rows:
+    return library(seed, threads, aggregation="uncertainty", **parameters)
+
+
+def library_surprise(seed: int, threads: int, **parameters: Any) -> Rows:
+    return library(seed, threads, aggregation="surprise", **parameters)
 
 
 def public_form(seed: int, threads: int, **parameters: Any) -> Rows:

@@ -23,7 +23,7 @@ import rfod
 from benchmarks import record
 from benchmarks.datasets import Split
 from benchmarks.paper import classical, protocol, results
-from benchmarks.paper.studies import ALPHAS
+from benchmarks.paper.variants import ALPHAS
 
 PATH = results.FOLDER / "illustrations.json"
 BETAS = tuple(round(0.05 * step, 2) for step in range(1, 21))  # as in the paper's figure

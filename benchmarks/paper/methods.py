@@ -23,12 +23,16 @@ class Detector(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """`build(seed, threads, **parameters)` makes a fresh detector; `ranked` methods are the paper's eleven."""
+    """`build(seed, threads, **parameters)` makes a fresh detector; `ranked` methods are the paper's eleven.
+
+    Those that are not `in_grid` come from the study "variants", where they cost no fit of their own.
+    """
 
     title: str
     family: str
     build: Callable[..., Detector]
     ranked: bool = True
+    in_grid: bool = True
     note: str = ""
 
     @property
@@ -43,6 +47,12 @@ SYNTHETIC = (
 METHODS: dict[str, Method] = {
     "rfod": Method("RFOD", "rfod", forests.library, note="defaults"),
     "rfod_paper": Method("RFOD, paper's letter", "rfod", forests.library_paper, ranked=False),
+    "rfod_uwa": Method(
+        "RFOD, paper's score", "rfod", forests.library_uwa, ranked=False, in_grid=False, note="defaults, row score UWA"
+    ),
+    "rfod_surprise": Method(
+        "RFOD, surprise", "rfod", forests.library_surprise, ranked=False, in_grid=False, note="defaults, surprise"
+    ),
     "public": Method("RFOD, public form", "rfod", forests.public_form, ranked=False, note="30 trees of depth 6"),
     "ecod": Method("ECOD", "classical", classical.ecod),
     "lof": Method("LOF", "classical", classical.local_outlier_factor, note="20 neighbours"),

@@ -40,14 +40,14 @@ def main() -> None:
 
 def fragments(folder: Path, figures: Path) -> dict[str, str]:
     """The tables of the page by name; saves the figures on the way."""
-    lines = {name: results.read(folder / f"{name}.jsonl") for name in ("main", "full", "ablation", "scalability")}
+    lines = {name: results.read(folder / f"{name}.jsonl") for name in ("main", "full", "variants", "scalability")}
     found = {"differences": _differences()}
     if results.finished(lines["main"]):
-        found |= MainComparison(lines["main"]).fragments(figures)
+        found |= MainComparison(lines["main"] + study_section.forms(lines["variants"])).fragments(figures)
         found |= study_section.full(lines["full"], [line for line in lines["main"] if line["dataset"] in LARGEST])
-    found |= study_section.ablation(lines["ablation"], figures)
-    for study, name in (("alpha", "alpha"), ("beta", "beta"), ("trees", "n_estimators")):
-        found |= study_section.parameter(name, results.read(folder / f"{study}.jsonl"), figures)
+    found |= study_section.ablation(lines["variants"], figures)
+    for name in study_section.PARAMETERS:
+        found |= study_section.parameter(name, lines["variants"], figures)
     found |= study_section.scalability(lines["scalability"], figures)
     if (folder / ILLUSTRATIONS.name).is_file():
         found |= _illustrations(folder / ILLUSTRATIONS.name, figures)

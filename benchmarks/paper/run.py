@@ -82,10 +82,10 @@ def _run_all(missing: list[units.Unit], path: Path, arguments: argparse.Namespac
     def run_one(unit: units.Unit) -> None:
         if arguments.minutes is not None and time.monotonic() - started > 60 * arguments.minutes:
             return
-        result = units.run(unit, limits)
+        found = units.run(unit, limits)
         with lock, path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(result) + "\n")
-            print(_line(result), flush=True)
+            file.write("".join(json.dumps(result) + "\n" for result in found))
+            print(_line(found[0]), flush=True)
 
     with ThreadPoolExecutor(arguments.workers) as pool:
         list(pool.map(run_one, missing))

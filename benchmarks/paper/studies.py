@@ -16,28 +16,18 @@ QUICK_METHODS = ("rfod", "ecod", "lof", "if", "ocsvm", "knn")
 # Small, middle and large; numbers only and mixed; the paper names none of its six.
 SIX_DATASETS = ("spambase", "bank", "ethereum", "thyroid", "pageblocks", "cardiotocography")
 
-ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
-BETAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-TREES = (5, 10, 25, 50, 100, 200)
+BETAS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
+TREES = (10, 25, 50, 100, 200)
+DEFAULT_BETA, DEFAULT_TREES = 0.5, 100
 KDD_TREES = 20
 KDD_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-
-COMPLETE = "complete (defaults)"
-ABLATIONS: dict[str, dict[str, Any]] = {
-    COMPLETE: {},
-    "without pruning": {"beta": 1.0},
-    "with Gower": {"distance": "gower"},
-    "with IQR-Gower": {"distance": "gower-iqr"},
-    "without UWA (mean)": {"aggregation": "mean"},
-    "UWA, raw uncertainty": {"uncertainty": "raw"},
-}
 
 
 def main() -> Iterator[Unit]:
     """Every method on every dataset, one seed after the other, so that a run that is stopped has all of a seed."""
     for seed in range(protocol.SEEDS):
         for name, method in METHODS.items():
-            if seed < method.seeds:
+            if method.in_grid and seed < method.seeds:
                 for dataset in datasets.ALL:
                     yield Unit("main", dataset, name, seed, _rows(dataset))
 
@@ -56,23 +46,19 @@ def quick() -> Iterator[Unit]:
             yield Unit("quick", dataset, name, seed=0)
 
 
-def ablation() -> Iterator[Unit]:
-    for seed in range(protocol.SEEDS):
+def variants() -> Iterator[Unit]:
+    """Ablation on all datasets, pruning and tree counts on six; what needs no other trees is read off the same fit."""
+    for seed in range(protocol.DEEP_SEEDS):
         for dataset in datasets.ALL:
-            for label, parameters in ABLATIONS.items():
-                yield Unit("ablation", dataset, "rfod", seed, _rows(dataset), label, parameters)
-
-
-def alpha() -> Iterator[Unit]:
-    yield from _vary("alpha", ALPHAS)
-
-
-def beta() -> Iterator[Unit]:
-    yield from _vary("beta", BETAS)
-
-
-def trees() -> Iterator[Unit]:
-    yield from _vary("n_estimators", TREES, study="trees")
+            yield _grown(dataset, seed)
+            yield _grown(dataset, seed, beta=1.0)
+        for dataset in SIX_DATASETS:
+            for beta in BETAS:
+                if beta not in (DEFAULT_BETA, 1.0):
+                    yield _grown(dataset, seed, beta=beta)
+            for n_estimators in TREES:
+                if n_estimators != DEFAULT_TREES:
+                    yield _grown(dataset, seed, n_estimators=n_estimators)
 
 
 def scalability() -> Iterator[Unit]:
@@ -89,20 +75,14 @@ STUDIES = {
     "main": main,
     "full": full,
     "quick": quick,
-    "ablation": ablation,
-    "alpha": alpha,
-    "beta": beta,
-    "trees": trees,
+    "variants": variants,
     "scalability": scalability,
 }
 
 
-def _vary(parameter: str, values: tuple[float, ...], study: str = "") -> Iterator[Unit]:
-    for seed in range(protocol.DEEP_SEEDS):
-        for dataset in SIX_DATASETS:
-            for value in values:
-                label = f"{parameter}={value}"
-                yield Unit(study or parameter, dataset, "rfod", seed, _rows(dataset), label, {parameter: value})
+def _grown(dataset: str, seed: int, **growth: float) -> Unit:
+    label = ", ".join(f"{name}={value}" for name, value in growth.items()) or "defaults"
+    return Unit("variants", dataset, "rfod", seed, _rows(dataset), label, growth)
 
 
 def _rows(dataset: str) -> int | None:

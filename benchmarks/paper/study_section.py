@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -10,50 +11,75 @@ from benchmarks.paper import published, results, study_figures
 from benchmarks.paper.drawing import save, title
 from benchmarks.paper.markdown import folded, means_and_spreads, number, table
 from benchmarks.paper.methods import METHODS
-from benchmarks.paper.studies import ALPHAS, BETAS, COMPLETE, TREES
+from benchmarks.paper.studies import BETAS, DEFAULT_BETA, DEFAULT_TREES, SIX_DATASETS, TREES
+from benchmarks.paper.variants import ALPHAS, PAPER_SCORE
 
 MEASURES = {"auc_roc": "AUC-ROC", "auc_pr": "AUC-PR"}
-# parameter: its values, its default, whether the axis is logarithmic
-PARAMETERS = {
-    "alpha": (ALPHAS, 0.02, True),
-    "beta": (BETAS, 0.5, False),
-    "n_estimators": (TREES, 100, True),
+DEFAULT_ALPHA = 0.02
+
+COMPLETE = "the paper's score: AGD, UWA, pruned"
+ABLATIONS: dict[str, dict[str, Any]] = {
+    COMPLETE: PAPER_SCORE,
+    "without pruning": {"beta": 1.0, **PAPER_SCORE},
+    "Gower instead of AGD": PAPER_SCORE | {"distance": "gower"},
+    "IQR-Gower instead of AGD": PAPER_SCORE | {"distance": "gower-iqr"},
+    "plain mean instead of UWA": {"aggregation": "mean"},
+    "UWA in the unit of each column": PAPER_SCORE | {"uncertainty": "raw"},
+    "surprise": {"aggregation": "surprise"},
+    "consensus (default)": {},
+    "consensus without pruning": {"beta": 1.0},
 }
+# parameter: its values, its default, whether the axis is logarithmic
+PARAMETERS: dict[str, tuple[tuple[float, ...], float, bool]] = {
+    "alpha": (ALPHAS, DEFAULT_ALPHA, True),
+    "beta": (BETAS, DEFAULT_BETA, False),
+    "n_estimators": (TREES, DEFAULT_TREES, True),
+}
+SCORES = {"paper's score": PAPER_SCORE, "consensus": {}}
+
+
+def forms(lines: list[results.Line]) -> list[results.Line]:
+    """Two further forms of RFOD, as if they were methods of the main comparison."""
+    names = {"rfod_uwa": PAPER_SCORE, "rfod_surprise": {"aggregation": "surprise"}}
+    return [line | {"method": name} for name, wanted in names.items() for line in lines if line["parameters"] == wanted]
 
 
 def ablation(lines: list[results.Line], figures: Path) -> dict[str, str]:
-    if not results.finished(lines):
+    labelled = [
+        line | {"variant": label}
+        for label, wanted in ABLATIONS.items()
+        for line in results.finished(lines)
+        if line["parameters"] == wanted
+    ]
+    if not any(line["variant"] == COMPLETE for line in labelled):
         return {}
-    order = list(dict.fromkeys(line["label"] for line in lines))
     means = {}
     for measure in MEASURES:
-        wide = results.by_dataset(lines, measure, column="label")
-        means[measure] = wide[[label for label in order if label in wide]]
-    save(
-        study_figures.ablation({MEASURES[key]: value for key, value in means.items()}, COMPLETE),
-        figures / "ablation.svg",
-    )
+        wide = results.by_dataset(labelled, measure, column="variant")
+        means[measure] = wide[[label for label in ABLATIONS if label in wide]]
+    named = {MEASURES[measure]: wide for measure, wide in means.items()}
+    save(study_figures.ablation(named, COMPLETE), figures / "ablation.svg")
     rows = []
     for label in means["auc_roc"]:
         cells = [label, str(int(means["auc_roc"][label].notna().sum()))]
         for measure in MEASURES:
             change = (means[measure][label] - means[measure][COMPLETE]).dropna()
-            cells += [number(means[measure][label].mean()), f"{change.mean():+.3f}", f"{(change > 0).sum()}"]
-            cells += [f"{(change < 0).sum()}"]
+            cells += [number(means[measure][label].mean()), f"{change.mean():+.3f}"]
+            cells += [f"{(change > 0).sum()}", f"{(change < 0).sum()}"]
         rows.append(cells)
     head = ["variant", "datasets"]
     for name in MEASURES.values():
         head += [name, "change", "better on", "worse on"]
     values = "\n".join(
-        folded(
-            f"Ablation, {name} per dataset",
-            means_and_spreads(
-                means[measure], results.by_dataset(lines, measure, column="label", how="std"), list(means[measure])
-            ),
-        )
+        folded(f"Ablation, {name} per dataset", _per_dataset(labelled, means[measure], measure))
         for measure, name in MEASURES.items()
     )
     return {"ablation": table(head, rows) + "\n" + values, "ablation_dos": _dos(means["auc_roc"])}
+
+
+def _per_dataset(lines: list[results.Line], means: pd.DataFrame, measure: str) -> str:
+    spreads = results.by_dataset(lines, measure, column="variant", how="std")
+    return means_and_spreads(means, spreads, list(means))
 
 
 def _dos(values: pd.DataFrame) -> str:
@@ -61,26 +87,41 @@ def _dos(values: pd.DataFrame) -> str:
         return "dos has not run yet."
     own = values.loc["dos"]
     return (
-        f"On dos AUC-ROC is {number(own.get(COMPLETE))} with AGD and {number(own.get('with Gower'))} with Gower's "
+        f"On dos AUC-ROC is {number(own[COMPLETE])} with AGD and {number(own['Gower instead of AGD'])} with Gower's "
         f"distance (paper: {published.DOS_WITH_AGD} and {published.DOS_WITH_GOWER})."
     )
 
 
 def parameter(name: str, lines: list[results.Line], figures: Path) -> dict[str, str]:
-    if not results.finished(lines):
-        return {}
+    """The figure shows the paper's score, the table also the consensus, where that was run."""
     values, default, logarithmic = PARAMETERS[name]
-    flat = [line | {"value": line["parameters"][name]} for line in lines]
-    tables = {title: results.by_dataset(flat, measure, column="value") for measure, title in MEASURES.items()}
-    known = [value for value in values if value in next(iter(tables.values()))]
-    save(study_figures.parameter(tables, known, name, default, logarithmic), figures / f"{name}.svg")
-    rows = []
-    for measure, wide in tables.items():
-        complete = wide[known].dropna()
-        rows.append(
-            [f"{measure}, mean of {len(complete)} datasets", *(number(complete[value].mean()) for value in known)]
-        )
-    return {name: table([name, *(f"{value:g}" for value in known)], rows)}
+    rows, drawn = [], {}
+    for score, base in SCORES.items():
+        chosen = _with_values(results.finished(lines), name, base, default)
+        if len({line["value"] for line in chosen}) < 2:
+            continue
+        for measure, title_of in MEASURES.items():
+            wide = results.by_dataset(chosen, measure, column="value")
+            wide = wide[[value for value in values if value in wide]].dropna()
+            if score == "paper's score":
+                drawn[title_of] = wide[wide.index.isin(SIX_DATASETS)]
+            means = {value: number(wide[value].mean()) if value in wide else "-" for value in values}
+            rows.append([f"{title_of}, {score}, mean of {len(wide)} datasets", *means.values()])
+    if not drawn:
+        return {}
+    save(study_figures.parameter(drawn, values, name, default, logarithmic), figures / f"{name}.svg")
+    return {name: table([name, *(f"{value:g}" for value in values)], rows)}
+
+
+def _with_values(lines: list[results.Line], name: str, base: dict[str, Any], default: float) -> list[results.Line]:
+    """Lines that differ from `base` in the parameter only; `base` itself stands for the default value."""
+    chosen = []
+    for line in lines:
+        others = {key: value for key, value in line["parameters"].items() if key != name}
+        if others == base:
+            chosen.append(line | {"value": line["parameters"].get(name, default)})
+    with_all = {line["dataset"] for line in chosen if line["value"] != default}
+    return [line for line in chosen if line["dataset"] in with_all]
 
 
 def scalability(lines: list[results.Line], figures: Path) -> dict[str, str]:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import record
-from benchmarks.datasets import REPOSITORY
-from benchmarks.paper import methods, metrics, protocol
+from benchmarks.datasets import REPOSITORY, Split
+from benchmarks.paper import methods, metrics, protocol, variants
 
 SCORES = Path(__file__).resolve().parent / "scores"
 SECONDS_BETWEEN_LOOKS = 0.25
@@ -49,8 +50,8 @@ class Unit:
         return json.dumps([*words, self.parameters], sort_keys=True)
 
 
-def run(unit: Unit, limits: protocol.Limits) -> dict[str, Any]:
-    """The result of a unit as one flat record; a failure or an exceeded limit is a result too."""
+def run(unit: Unit, limits: protocol.Limits) -> list[dict[str, Any]]:
+    """The results of a unit as flat records, mostly one; a failure or an exceeded limit is a result too."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(limits.threads)  # read by the server of processes, which starts with the first unit
     started = time.perf_counter()
@@ -59,22 +60,24 @@ def run(unit: Unit, limits: protocol.Limits) -> dict[str, Any]:
     process.start()
     sender.close()
     stopped = _watch(process, limits, started)
-    result: dict[str, Any] = asdict(unit) | {"label": unit.label or unit.method}
+    found: list[dict[str, Any]]
     if stopped:
-        result |= {"status": stopped, "limit_seconds": limits.seconds, "limit_memory_mb": limits.memory_mb}
+        found = [{"status": stopped, "limit_seconds": limits.seconds, "limit_memory_mb": limits.memory_mb}]
     else:
         try:
-            result |= receiver.recv()
+            found = receiver.recv()
         except EOFError:
-            result |= {"status": "failed", "error": f"exit code {process.exitcode}"}
+            found = [{"status": "failed", "error": f"exit code {process.exitcode}"}]
     receiver.close()
-    return result | {
+    head = asdict(unit) | {"label": unit.label or unit.method}
+    tail = {
         "unit_seconds": round(time.perf_counter() - started, 2),
         "threads": limits.threads,
         "note": methods.METHODS[unit.method].note,
         "versions": record.versions(),
         **record.commit(),
     }
+    return [head | result | tail for result in found]
 
 
 def scores_path(unit: Unit) -> Path:
@@ -124,13 +127,13 @@ def _work(unit: Unit, threads: int, sender: Connection) -> None:
     warnings.simplefilter("ignore")  # those of the libraries, hundreds of them
     try:
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-            sender.send({"status": "ok"} | _measure(unit, threads))
+            sender.send(_measure(unit, threads))
     except Exception as error:
         traceback.print_exc()
-        sender.send({"status": "failed", "error": f"{type(error).__name__}: {error}"[:500]})
+        sender.send([{"status": "failed", "error": f"{type(error).__name__}: {error}"[:500]}])
 
 
-def _measure(unit: Unit, threads: int) -> dict[str, Any]:
+def _measure(unit: Unit, threads: int) -> list[dict[str, Any]]:
     split = protocol.split(unit.dataset, unit.seed, unit.train_rows)
     detector = methods.build(unit.method, unit.seed, threads, unit.parameters)
     if methods.METHODS[unit.method].family == "rfod":
@@ -141,12 +144,11 @@ def _measure(unit: Unit, threads: int) -> dict[str, Any]:
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
     scores = detector.score(split.test)
     done, done_cpu = time.perf_counter(), time.process_time()
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{int((~np.isfinite(scores)).sum())} of {len(scores)} scores are not finite")
     path = scores_path(unit)
     path.parent.mkdir(exist_ok=True)
     np.save(path, scores.astype(np.float32))
-    return metrics.measure(split.labels, scores, unit.seed) | {
+    facts = {
+        "status": "ok",
         "fit_seconds": fitted - start,
         "score_seconds": done - fitted,
         "fit_cpu_seconds": fitted_cpu - start_cpu,
@@ -161,6 +163,20 @@ def _measure(unit: Unit, threads: int) -> dict[str, Any]:
         "n_anomalies": int(split.labels.sum()),
         **getattr(detector, "facts", {}),
     }
+    results = [_measured(split, scores, unit.seed) | facts]
+    if unit.study == "variants":
+        only_rows = bool(unit.parameters)
+        for parameters, row_scores in variants.rescored(detector.detector, split.train, split.test, only_rows):
+            label = ", ".join(f"{name}={value}" for name, value in (unit.parameters | parameters).items())
+            own = {"label": label, "parameters": unit.parameters | parameters}
+            results.append(own | _measured(split, row_scores, unit.seed) | facts)
+    return results
+
+
+def _measured(split: Split, scores: NDArray[np.float64], seed: int) -> dict[str, float]:
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{int((~np.isfinite(scores)).sum())} of {len(scores)} scores are not finite")
+    return metrics.measure(split.labels, scores, seed)
 
 
 def _warm_up(unit: Unit, threads: int) -> None:
