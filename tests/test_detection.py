@@ -32,23 +32,23 @@ def test_shapes_and_missing_cells(detector, library):
     assert found.row_scores.shape == (30,)
     missing = np.array([[value is None for value in values] for values in columns.values()]).T
     np.testing.assert_array_equal(np.isnan(found.cell_scores), missing)
-    np.testing.assert_array_equal(np.isnan(found.p_values), missing)
-    for array in (found.cell_scores, found.uncertainty, found.weights, found.p_values):
+    for array in (found.cell_scores, found.uncertainty, found.weights, found.p_values, found.surprise):
         assert array.shape == (30, len(NAMES))
         assert array.dtype == np.float64
-    for array in (found.row_scores, found.uncertainty, found.weights):
+    for array in (found.row_scores, found.uncertainty, found.weights, found.p_values, found.surprise):
         assert np.isfinite(array).all()
     assert (found.uncertainty >= 0).all()
     assert repr(found) == f"<Detection: 30 rows, {len(NAMES)} columns>"
 
 
-def test_a_row_without_any_value_scores_0(detector):
+def test_a_row_without_any_value_has_no_cell_scores():
+    detector = small(aggregation="uncertainty").fit(as_arrow(COLUMNS))
     empty = as_arrow(COLUMNS).schema.empty_table()
     nothing = pa.table({name: pa.nulls(2, empty.schema.field(name).type) for name in NAMES})
     found = detector.detect(nothing)
     assert np.isnan(found.cell_scores).all()
     assert found.row_scores.tolist() == [0, 0]
-    assert len(found.top(5)) == 0
+    assert set(found.cells(fdr=0.5).column("kind").to_pylist()) <= {"missing"}
     assert found.expected.num_rows == 2
     assert found.expected.column("level").null_count == 0  # what it should have been is known all the same
 
@@ -176,20 +176,21 @@ def test_top_lists_the_worst_cells_of_the_worst_rows(detector, library):
     lines = (
         top.to_pylist() if library == "pyarrow" else (top.to_dicts() if library == "polars" else top.to_dict("records"))
     )
-    assert list(lines[0]) == ["row", "row_score", "column", "observed", "expected", "score", "weight", "p_value"]
+    assert list(lines[0])[:4] == ["row", "row_score", "column", "observed"]
+    assert list(lines[0])[4:] == ["expected", "score", "weight", "p_value", "surprise", "kind", "suggestion"]
     assert len(lines) == 10
     rows = [line["row"] for line in lines[::2]]
     assert rows == np.argsort(-found.row_scores, kind="stable")[:5].tolist()
     for line in lines:
         row, place = line["row"], found.columns.index(line["column"])
         assert line["row_score"] == found.row_scores[row]
-        assert line["score"] == found.cell_scores[row, place]
+        np.testing.assert_equal(line["score"], found.cell_scores[row, place])
+        assert line["surprise"] == found.surprise[row, place]
         assert line["weight"] == found.weights[row, place]
         assert line["p_value"] == found.p_values[row, place]
-    added = np.nan_to_num(found.cell_scores * found.weights, nan=-1)
     for first, second in zip(lines[::2], lines[1::2], strict=True):
-        two = [added[line["row"], found.columns.index(line["column"])] for line in (first, second)]
-        assert two == sorted(added[first["row"]], reverse=True)[:2]
+        two = [found.surprise[line["row"], found.columns.index(line["column"])] for line in (first, second)]
+        assert two == sorted(found.surprise[first["row"]], reverse=True)[:2]
 
 
 def test_top_takes_what_there_is(detector):
@@ -277,7 +278,7 @@ def test_rows_and_cells_are_tidy(detector):
     mask = np.arange(12) % 3 == 0
     assert found.rows(mask)["row"].tolist() == [0, 3, 6, 9]
     assert found.rows([5, 2])["row"].tolist() == [5, 2]
-    assert found.cells(np.zeros(12, dtype=bool)).shape == (0, 7)
+    assert found.cells(np.zeros(12, dtype=bool)).shape == (0, 10)
 
 
 def test_p_values_are_ranks_among_training_scores(detector):

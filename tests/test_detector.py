@@ -139,7 +139,7 @@ def test_plain_mean_gives_all_cells_weight_one(table):
 
 
 def test_row_score_is_the_mean_of_weight_times_cell_score(table):
-    found = small().fit(table).detect(table)
+    found = small(aggregation="uncertainty").fit(table).detect(table)
     np.testing.assert_allclose(found.row_scores, np.nanmean(found.weights * found.cell_scores, axis=1), rtol=1e-12)
     assert ((found.weights >= 0) & (found.weights <= 1)).all()
     np.testing.assert_allclose(found.weights.sum(axis=1), len(found.columns) - 1)

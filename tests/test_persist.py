@@ -57,7 +57,7 @@ def test_round_trip(library, params, tmp_path):
     assert after.n_features_in_ == 8
     assert after.feature_names_in_.tolist() == list(COLUMNS)
     one, other = before.detect(table), after.detect(table)
-    for name in ("row_scores", "cell_scores", "uncertainty", "weights", "p_values", "row_p_values"):
+    for name in ("row_scores", "cell_scores", "uncertainty", "weights", "surprise", "p_values", "row_p_values"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
     assert one.expected.equals(other.expected)
     assert one.top(5).equals(other.top(5))

@@ -142,5 +142,5 @@ def test_no_rows():
     numbers = make_case(n_rows=30, features=FEATURES, n_classes=NUMERIC, seed=1).forest()
     assert numbers.predict_values(block).shape == (3, 0)
     classes = make_case(n_rows=30, features=FEATURES, n_classes=3, seed=1).forest()
-    assert classes.predict_classes(block, nobody)[1].shape == (3, 0)
+    assert classes.predict_classes(block, nobody)[1].shape == (4, 0)
     assert classes.predict_shares(block).shape == (0, 3)

@@ -45,17 +45,20 @@ class ReferenceForest:
         return shares
 
     def classes(self, codes, observed, seen=()):
-        """(likeliest class, its probability, the spread of that, probability of the observed class)."""
+        """(likeliest class, its probability, the spread of that, probability of the observed class, that of all no
+        likelier ones)."""
         shares = self.tree_shares(codes, seen)
         if not len(shares):
-            return -1, math.nan, math.nan, math.nan
+            return -1, math.nan, math.nan, math.nan, math.nan
         total = [0.0] * self.n_classes
         for tree in shares:
             total = [a + float(b) for a, b in zip(total, tree, strict=True)]
         best = total.index(max(total))  # the lowest of several
         probability = total[best] / len(shares)
         spread = math.sqrt(math.fsum((float(share) - probability) ** 2 for share in shares[:, best]) / len(shares))
-        return best, probability, spread, total[observed] / len(shares) if observed >= 0 else 0.0
+        own = total[observed] if observed >= 0 else 0.0
+        no_likelier = sum(share for share in total if share <= own)
+        return best, probability, spread, own / len(shares), no_likelier / len(shares)
 
 
 def quantile(values, share):

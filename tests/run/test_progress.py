@@ -64,7 +64,7 @@ def test_stages_come_in_order():
     calls = []
     growth = GrowthParams(4, 0.5, None, 5, None, "auto", seed=0)
     options = {"column_types": None, "max_bins": 255, "distance": "agd", "alpha": 0.02, "trim": 0.0}
-    settings = {"distance": "agd", "aggregation": "uncertainty", "uncertainty": "scaled"}
+    settings = {"distance": "agd", "aggregation": "uncertainty", "uncertainty": "scaled", "trim": 0.0}
     train(
         open_table(ARRAY),
         **options,

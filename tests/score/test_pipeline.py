@@ -94,7 +94,7 @@ class Recomputed:
             for row in range(n_rows):
                 observed = columns[j][row]
                 if column.is_categorical:
-                    expected, _, spread, probability = asked.classes(codes[row], observed, seen[row])
+                    expected, _, spread, probability, _ = asked.classes(codes[row], observed, seen[row])
                     self.cells[row, j] = scores.categorical_score(observed, expected, probability, distance)
                 else:
                     expected, spread, _ = asked.values(codes[row], seen[row])

@@ -53,17 +53,20 @@ class Neighbours:
     order: NDArray[np.intp]
     """Columns, those that tell rows apart best first: a far row is then given up early."""
     is_set: NDArray[np.bool_]
+    centres: Floats
     ranges: Floats
 
     def distances(self, values: Sequence[NDArray[Any]], own: NDArray[np.int64]) -> Floats:
-        """Mean distance per column from the nearest row of the sample other than the row's own place in it."""
+        """Mean distance per column from the nearest row of the sample, other than the row itself and one copy of it."""
         out = np.empty(len(own))
-        points = as_points(values, self.is_set, self.ranges)[:, self.order]
+        points = _as_points(values, self.is_set, self.centres, self.ranges)[:, self.order]
         kernels.nearest_rows(np.ascontiguousarray(points), self.points, self.is_set[self.order], own, out)
         return np.where(np.isinf(out), 0.0, out / max(1, len(self.order)))
 
 
-def as_points(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges: Floats) -> NDArray[np.float32]:
+def _as_points(
+    values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], centres: Floats, ranges: Floats
+) -> NDArray[np.float32]:
     """(row, column) of encoded columns; NaN where a cell is missing."""
     points = np.empty((len(values[0]), len(values)), dtype=np.float32)
     for j, column in enumerate(values):
@@ -71,15 +74,19 @@ def as_points(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges:
             points[:, j] = np.where(column == -1, np.nan, column)
         else:
             with np.errstate(over="ignore"):
-                points[:, j] = np.clip(column / (ranges[j] if ranges[j] > 0 else 1.0), -LARGEST, LARGEST)
+                points[:, j] = np.clip((column - centres[j]) / (ranges[j] or 1.0), -LARGEST, LARGEST)
     return points
 
 
 def neighbours(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges: Floats) -> Neighbours:
     """The rows of a sample, given by columns, as points to measure distances from."""
-    points = as_points(values, is_set, ranges)
+    centres = np.zeros(len(values))
+    for j in np.flatnonzero(~is_set):  # float32 has few digits, and dates are far from 0
+        known = values[j][np.isfinite(values[j])]
+        centres[j] = np.median(known) if len(known) else 0.0
+    points = _as_points(values, is_set, centres, ranges)
     others = np.roll(points, 1, axis=0)
     with np.errstate(invalid="ignore"):
         apart = np.where(is_set, points != others, np.minimum(np.abs(points - others), 1.0))
     order = np.argsort(-np.nan_to_num(apart).mean(axis=0), kind="stable")
-    return Neighbours(np.ascontiguousarray(points[:, order]), order, is_set, ranges)
+    return Neighbours(np.ascontiguousarray(points[:, order]), order, is_set, centres, ranges)

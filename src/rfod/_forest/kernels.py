@@ -1134,9 +1134,9 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
 def nearest_rows(rows, sample, is_set, own, out):
     """out[i] = smallest sum over columns of the distances of row i from a row of the sample, both (rows, columns) of
     float32: |difference| of numbers, 0 or 1 for sets; a gap is 1 away from any value. own[i], i's own place in the
-    sample or -1, is passed over."""
+    sample or -1, is passed over, and so is one exact copy: it may be the row itself."""
     for i in range(rows.shape[0]):
-        best = np.float32(np.inf)
+        best, n_copies = np.float32(np.inf), 0
         for r in range(sample.shape[0]):
             if r == own[i]:
                 continue
@@ -1151,6 +1151,10 @@ def nearest_rows(rows, sample, is_set, own, out):
                 total += difference
                 if total >= best:
                     break
+            if total == 0.0:
+                n_copies += 1
+                if n_copies == 1:
+                    continue
             best = min(best, total)
         out[i] = best
 

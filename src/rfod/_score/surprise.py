@@ -72,7 +72,7 @@ def fit_tail(known: Floats, steepest: float, robust: bool) -> Tail:
     """
     n_known = len(known)
     if n_known < 2:
-        return Tail(known, np.inf, 0.0, 0.0)
+        return Tail(known, np.finfo(np.float64).max, 0.0, 0.0)
     n_tail = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * n_known)), n_known - 1)
     start = float(known[n_known - n_tail - 1])
     excess = known[n_known - n_tail :] - start
