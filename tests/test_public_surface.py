@@ -17,12 +17,16 @@ import rfod
 # Adding a name is a promise; removing one breaks somebody's program. Both need a line in CHANGELOG.md.
 PUBLIC_NAMES = [
     "RFOD",
+    "CellExplanation",
     "ColumnMismatchError",
     "ColumnWarning",
+    "Condition",
     "Detection",
     "ModelFormatError",
     "ParameterError",
+    "Pattern",
     "RFODError",
+    "RowExplanation",
     "SchemaError",
     "SelfCheck",
     "__version__",

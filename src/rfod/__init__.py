@@ -15,17 +15,22 @@ from rfod.exceptions import (
     RFODError,
     SchemaError,
 )
+from rfod.explain import CellExplanation, Condition, Pattern, RowExplanation
 
 __version__ = version("rfod")
 
 __all__ = [
     "RFOD",
+    "CellExplanation",
     "ColumnMismatchError",
     "ColumnWarning",
+    "Condition",
     "Detection",
     "ModelFormatError",
     "ParameterError",
+    "Pattern",
     "RFODError",
+    "RowExplanation",
     "SchemaError",
     "SelfCheck",
     "__version__",

@@ -10,6 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._explain.cell import RowExplanation
+from rfod._explain.patterns import Pattern, find_patterns
+from rfod._explain.reasons import Reasons
+from rfod._explain.rows import explain_rows
 from rfod._run.expecting import Expecting
 from rfod._run.judging import Rows, read_rows
 from rfod._score.calibrate import conformal_p_values, own_p_values
@@ -198,6 +202,31 @@ class Detection:
 
     def _repairs(self, rows: Positions) -> list[Repair]:
         return repair(self._model, self._read(rows), self._judged.take(rows), self._n_jobs)
+
+    def explain(self, row: int, n_cells: int = 5) -> RowExplanation:
+        """Why a row stands out: its cells to blame, then others that are surprising, each with the reason in words."""
+        return self.explain_rows([row], n_cells)[0]
+
+    def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
+        """`explain` for many rows at once, which is much faster."""
+        return explain_rows(self, self._positions(picked), n_cells)
+
+    def patterns(self, picked: Picked = None, *, fdr: float = 0.05) -> list[Pattern]:
+        """What many findings have in common, most frequent first: cells to blame, by column, way and condition.
+
+        Of the picked rows; by default the findings of `cells(fdr=fdr, blame=True)`, or, where there are none, the cells
+        to blame of the rows that `flag(fdr=fdr)` picks.
+        """
+        wanted = self.flag_cells(fdr) if picked is None else np.ones(self.surprise.shape, dtype=np.bool_)
+        rows = np.flatnonzero(wanted.any(axis=1)) if picked is None else self._positions(picked)
+        if picked is None and not len(rows):
+            wanted[:], rows = True, np.flatnonzero(self.flag(fdr=fdr))
+        cells = [(int(row), j) for row, done in zip(rows, self._repairs(rows), strict=True) for j in done.columns]
+        return find_patterns(self, [cell for cell in cells if wanted[cell]])
+
+    @cached_property
+    def _reasons(self) -> Reasons:
+        return Reasons(self._model)
 
     def flag(
         self, *, fdr: float | None = None, top: int | None = None, contamination: float | None = None

@@ -44,11 +44,15 @@ class Feature:
             codes = np.minimum(values + 1, self.n_codes - 1)
             unseen = self.n_codes - 1 if self.shared else 0
             return np.where(values >= 0, codes, np.where(values == MISSING, 0, unseen)).astype(np.uint8)
-        numbers = _part(values, self.part)
+        numbers = self.numbers(values)
         codes = np.searchsorted(self.edges, numbers).astype(np.uint8)
         codes += np.uint8(1)
         codes[np.isnan(numbers)] = 0
         return codes
+
+    def numbers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What edges are compared with: the values of an ordered column, or a part of the calendar."""
+        return _part(values, self.part)
 
 
 def _part(seconds: NDArray[np.float64], part: str) -> NDArray[np.float64]:

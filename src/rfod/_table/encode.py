@@ -31,7 +31,7 @@ from rfod._table.values import (
 )
 from rfod.exceptions import SchemaError
 
-__all__ = ["INFINITE", "MISSING", "UNSEEN", "cell_text", "decode_column", "encode_column", "value_text"]
+__all__ = ["INFINITE", "MISSING", "UNSEEN", "cell_text", "decode_column", "encode_column", "one_line", "value_text"]
 
 _LONGEST_TEXT = 60
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
@@ -80,7 +80,7 @@ def _check_family(arrived: pa.ChunkedArray, column: Column) -> None:
         examples = list(plain(arrived.drop_null().slice(0, 2)))
         raise SchemaError(
             f"Column {column.name!r} was fitted as {column.kind} ({column.arrow_type}), but arrives as {found} "
-            f"({arrived_type}), for example {' and '.join(_short(str(example)) for example in examples)}.\n"
+            f"({arrived_type}), for example {' and '.join(one_line(str(example)) for example in examples)}.\n"
             f"Hint: convert it to {column.arrow_type} first, or fit again with column_types={{{column.name!r}: ...}}."
         )
     if column.kind == "datetime" and not column.from_text:
@@ -155,7 +155,7 @@ def _texts(values: pa.ChunkedArray) -> list[str]:
         return _moment_texts(values)
     if found in ("time", "duration"):
         return [_clock_text(seconds) for seconds in read_numbers(values, found).tolist()]
-    return ["missing" if value is None else _short(_value_text(value)) for value in values.to_pylist()]
+    return ["missing" if value is None else one_line(_value_text(value)) for value in values.to_pylist()]
 
 
 def _value_text(value: Any) -> str:
@@ -166,7 +166,7 @@ def _value_text(value: Any) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _short(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line: control characters escaped, cut with an ellipsis."""
     cut = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
