@@ -128,7 +128,7 @@ class Reasons:
             sums = masks.astype(np.float64) @ told[left]
             values = np.where(sums[:, 0] >= fewest, self._objective(sums, overall), np.inf)
             place = int(np.argmin(values + CHANCE / np.sqrt(np.maximum(sums[:, 0], 1)) - liking))
-            if not values[place] <= best - CLEARLY - CHANCE / np.sqrt(sums[place, 0]):
+            if not values[place] <= best - CLEARLY - CHANCE / np.sqrt(max(sums[place, 0], 1)):
                 break
             best, clause = float(values[place]), candidates[place]
             left = left[masks[place]]
