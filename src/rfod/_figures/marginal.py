@@ -54,7 +54,8 @@ class Marginal:
     def axis(self, **settings: Any) -> dict[str, Any]:
         """The horizontal axis: nice numbers, dates, or times of day."""
         low, high = positions(self.column, self.edges[[0, -1]])
-        shared = axis(range=[low, high], showgrid=False, nticks=5, exponentformat="none", **settings)
+        room = 0.02 * (high - low)  # so that lines at the ends are seen whole
+        shared = axis(range=[low - room, high + room], showgrid=False, nticks=5, exponentformat="none", **settings)
         if self.column.kind == "datetime":
             return shared | {"type": "date"}
         if self.column.kind in ("time", "duration"):
