@@ -70,8 +70,7 @@ def main() -> None:
         start = time.perf_counter()
         rfod.write_report(found, path, top=arguments.findings, title="benchmark")
         seconds_to_write = time.perf_counter() - start
-        program = os.environ.get("RFOD_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_program(), args=["--no-sandbox"])
         opened, searched, explained = [], [], []
         for _ in range(arguments.repeats):
             page = browser.new_page()
@@ -100,6 +99,11 @@ def main() -> None:
         browser.close()
     write_json(RESULTS / "report.json", result)
     print({name: value for name, value in result.items() if name not in ("machine", "code")})
+
+
+def browser_program() -> str | None:
+    """Where a Chromium is on this machine; None leaves it to playwright."""
+    return os.environ.get("RFOD_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def summary_of(seconds: list[float]) -> dict[str, Any]:

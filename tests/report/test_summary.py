@@ -46,7 +46,6 @@ def test_cells_are_those_of_the_tidy_table(found: Detection) -> None:
                 continue
             line = lines[key, found.columns[cells["column"][cell]]]
             assert texts[cells["observed"][cell]] == line["observed"]
-            assert texts[cells["expected"][cell]] == line["expected"]
             assert cells["surprise"][cell] == pytest.approx(line["surprise"], rel=1e-2)
             assert cells["kind"][cell] == line["kind"]
 
@@ -65,15 +64,28 @@ def test_ranges_are_those_of_the_library(found: Detection) -> None:
                 assert (cells["from"][cell], cells["to"][cell]) == pytest.approx((low[place, j], high[place, j]))
 
 
-def test_cells_to_blame_come_first(found: Detection) -> None:
+def test_explanations_are_those_of_the_library(found: Detection) -> None:
     told = summarise(found, top=10)
+    cells, texts = told["cells"], told["texts"]
     for place, row in enumerate(told["findings"]["row"]):
         start, end = told["findings"]["start"][place : place + 2]
-        blame = found.blame(row)
-        first = [found.columns[j] for j in told["cells"]["column"][start:end]][: len(blame.columns)]
-        assert first == list(blame.columns)
-        assert told["cells"]["blamed"][start:end] == [1] * len(first) + [0] * (end - start - len(first))
-        assert bool(told["findings"]["mended"][place]) == blame.ordinary
+        explained = found.explain(row, n_cells=6)
+        assert explained.cells
+        assert [found.columns[j] for j in cells["column"][start:end]] == [cell.column for cell in explained.cells]
+        assert cells["sentence"][start:end] == [cell.sentence for cell in explained.cells]
+        assert [texts[number] for number in cells["expected"][start:end]] == [cell.expected for cell in explained.cells]
+        assert cells["blamed"][start:end] == [int(cell.blamed) for cell in explained.cells]
+        assert told["findings"]["remedy"][place] == explained.remedy
+
+
+def test_rows_without_an_explanation_tell_their_most_surprising_cells(found: Detection) -> None:
+    told = summarise(found, top=10, limits=Limits(explained=3))
+    starts, cells = told["findings"]["start"], told["cells"]
+    assert len(told["findings"]["remedy"]) == 3
+    assert all(sentence is None for sentence in cells["sentence"][starts[3] :])
+    for place in range(3, 10):
+        row = told["findings"]["row"][place]
+        assert cells["column"][starts[place]] == np.nanargmax(found.surprise[row])
 
 
 def test_single_cells_are_findings_too(found: Detection) -> None:
@@ -104,7 +116,7 @@ def test_what_is_cut_off_is_said(found: Detection) -> None:
     assert told["cut"] == [
         "The 30 findings with the highest scores of 40 are in this file.",
         "At most 2 cells of each finding are told, the most surprising ones.",
-        "Which cells are to blame, and between which values they were expected, is told for the first 20 findings.",
+        "Reasons, cells to blame and the ranges of expected values are told for the first 20 findings.",
         "The map shows the 10 worst rows and 3 of 8 columns, those where these rows surprise most.",
     ]
 
@@ -128,10 +140,13 @@ def test_columns(found: Detection) -> None:
     assert all(bins["low"] <= tick <= bins["high"] for tick, _ in bins["ticks"])
 
 
-def test_patterns_count_findings(found: Detection) -> None:
+def test_patterns_hold_every_finding(found: Detection) -> None:
     told = summarise(found, top=10)
-    assert sum(pattern["n_findings"] for pattern in told["patterns"]) == 10
-    assert told["patterns"][0]["n_findings"] == max(pattern["n_findings"] for pattern in told["patterns"])
+    surprising = {place for place, row in enumerate(told["findings"]["row"]) if found.surprise[row].max() >= 2}
+    assert surprising <= {place for pattern in told["patterns"] for place in pattern["findings"]} <= set(range(10))
+    assert all(pattern["n_findings"] == len(pattern["findings"]) for pattern in told["patterns"])
+    counts = [pattern["n_findings"] for pattern in told["patterns"]]
+    assert counts == sorted(counts, reverse=True)
 
 
 @pytest.mark.parametrize("name", ["double", "city", "day", "wait", "is_high"])
@@ -148,6 +163,16 @@ def test_redacted_values_are_nowhere(found: Detection, name: str) -> None:
     assert f"The values of {name} are hidden in this report." in told["words"]
     if name == "city":
         assert not any(city in json.dumps(told, ensure_ascii=False) for city in ("Oslo", "Bergen", "Bodø", "Tromsø"))
+
+
+def test_redacted_values_are_in_no_sentence(found: Detection) -> None:
+    told = summarise(found, top=200, redact=["city", "day", "moment"])
+    sentences = [text for text in told["cells"]["sentence"] if text] + told["findings"]["remedy"]
+    sentences += [pattern["sentence"] for pattern in told["patterns"]]
+    open_sentences = [text for text in summarise(found, top=200)["cells"]["sentence"] if text]
+    assert any("Oslo" in text for text in open_sentences)
+    assert any("202" in text for text in open_sentences)
+    assert not any(word in text for text in sentences for word in ("Oslo", "Bergen", "Bodø", "Tromsø", "2023", "2024"))
 
 
 def test_redacted_keys_become_row_numbers(found: Detection) -> None:

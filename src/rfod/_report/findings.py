@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._report.texts import HIDDEN, TextTable, printable, rounded
+from rfod._explain.cell import CellExplanation, RowExplanation
+from rfod._explain.rows import explain_rows
+from rfod._report.texts import HIDDEN, LONGEST_SENTENCE, TextTable, printable, rounded
 from rfod._table.encode import encode_column, value_text
 from rfod.detection import Detection
 
@@ -28,12 +30,12 @@ class Cells:
 
     rows: Rows
     columns: Rows
-    blamed: NDArray[np.bool_]
-    """Cells whose repair makes their row ordinary, and that come first."""
     starts: Rows
     """Where the cells of each picked row begin, and where the last one's end."""
-    mended: NDArray[np.bool_]
-    """Per picked row, whether it is known to be ordinary once the cells to blame are repaired."""
+    explained: tuple[RowExplanation, ...]
+    """Of the first picked rows."""
+    explanations: Mapping[int, CellExplanation]
+    """By number of the cell."""
 
     def by_column(self, n: int | None = None) -> Iterator[tuple[int, Rows]]:
         """Column by column, where its cells are; only those of the first `n` picked rows."""
@@ -42,35 +44,27 @@ class Cells:
             yield j, np.flatnonzero(self.columns[:end] == j)
 
 
-def told_cells(found: Detection, picked: Rows, most: int, n_blamed: int) -> Cells:
+def told_cells(found: Detection, picked: Rows, most: int, n_explained: int, hidden: Collection[str] = ()) -> Cells:
     """The cells to tell of each picked row, at most so many.
 
-    Those to blame come first, where they are looked for: in the first `n_blamed` rows. Then the most surprising ones.
+    In the first `n_explained` rows those that the explanation tells, cells to blame first. In the others, and where
+    there is nothing to explain, the most surprising ones.
     """
-    surprise = np.nan_to_num(found.surprise[picked], nan=-1.0)
-    ranks = surprise.copy()
+    explained = explain_rows(found, picked[:n_explained], most, hidden)
     number = {name: j for j, name in enumerate(found.columns)}
-    blamed = np.zeros(ranks.shape, dtype=np.bool_)
-    mended = np.zeros(len(picked), dtype=np.bool_)
-    for place, blame in enumerate(found.blames(picked[:n_blamed]) if n_blamed else ()):
-        mended[place] = blame.ordinary
-        for rank, name in enumerate(blame.columns):
-            blamed[place, number[name]] = True
-            ranks[place, number[name]] = 1e6 - rank
-    order = np.argsort(-ranks, axis=1, kind="stable")[:, :most]
-    kept = np.take_along_axis(surprise, order, axis=1) >= SHARE_OF_WORST * surprise.max(
-        axis=1, keepdims=True, initial=0
-    )
-    kept |= np.take_along_axis(blamed, order, axis=1)
-    kept[:, 0] |= True
-    counts = kept.sum(axis=1)
-    return Cells(
-        np.repeat(picked, counts),
-        order[kept],
-        np.take_along_axis(blamed, order, axis=1)[kept],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
-        mended,
-    )
+    surprise = np.nan_to_num(found.surprise[picked], nan=0.0)
+    order = np.argsort(-surprise, axis=1, kind="stable")[:, :most]
+    values = np.take_along_axis(surprise, order, axis=1)
+    columns: list[int] = []
+    starts = [0]
+    explanations: dict[int, CellExplanation] = {}
+    for place, (candidates, kept) in enumerate(zip(order, values >= SHARE_OF_WORST * values[:, :1], strict=True)):
+        cells = explained[place].cells if place < len(explained) else ()
+        explanations |= {len(columns) + k: cell for k, cell in enumerate(cells)}
+        columns += [number[cell.column] for cell in cells] or candidates[kept].tolist()
+        starts.append(len(columns))
+    rows = np.repeat(picked, np.diff(starts))
+    return Cells(rows, np.array(columns, dtype=np.intp), np.array(starts), tuple(explained), explanations)
 
 
 def cells_json(
@@ -84,7 +78,8 @@ def cells_json(
     lines = found._cell_columns(pairs)
     told: dict[str, list[Any]] = {
         "column": cells.columns.tolist(),
-        "blamed": cells.blamed.astype(int).tolist(),
+        "blamed": [int(cell in cells.explanations and cells.explanations[cell].blamed) for cell in range(len(pairs))],
+        "sentence": [None] * len(pairs),
         "score": [rounded(value) for value in lines["score"].to_pylist()],
         "surprise": [rounded(value, 3) for value in lines["surprise"].to_pylist()],
         "p": [rounded(value, 3) for value in lines["p_value"].to_pylist()],
@@ -109,6 +104,9 @@ def cells_json(
         if not is_hidden[j]:
             add = _add_likely if found._model.columns[j].is_categorical else _add_interval
             add(found, cells, j, places, texts, told)
+    for cell, explanation in cells.explanations.items():
+        told["sentence"][cell] = printable(explanation.sentence, LONGEST_SENTENCE)
+        told["expected"][cell] = texts.number(printable(explanation.expected))
     return told
 
 
@@ -149,7 +147,8 @@ def rows_json(found: Detection, picked: Rows, cells: Cells, hide_keys: bool) -> 
         "score": [rounded(score) for score in found.row_scores[picked].tolist()],
         "p": [rounded(value, 3) for value in found.row_p_values[picked].tolist()],
         "start": cells.starts.tolist(),
-        "mended": cells.mended.astype(int).tolist(),
+        "mended": [int(bool(row.repaired) and row.ordinary) for row in cells.explained],
+        "remedy": [printable(row.remedy, LONGEST_SENTENCE) for row in cells.explained],
     }
 
 

@@ -1,38 +1,39 @@
-"""Many findings, few causes: what findings have in common, most common first."""
+"""Many findings, few causes: what the findings of a report have in common, most common first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection
 from typing import Any
 
-MOST = 50
-WORDS = {
-    "missing": "is missing",
-    "present": "has a value where it mostly has none",
-    "unseen": "is a category that training does not have",
-    "near miss": "is written unlike any category of training",
-}
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._explain.patterns import find_patterns
+from rfod._explain.rows import SURPRISING
+from rfod._report.findings import Cells
+from rfod._report.texts import LONGEST_SENTENCE, printable
+from rfod.detection import Detection
 
 
-def patterns_json(findings: Mapping[str, Any], cells: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Findings grouped by the column of their worst cell and by what is wrong there."""
-    groups: dict[tuple[int, str], list[int]] = {}
-    starts = findings["start"]
-    for place, (start, end) in enumerate(pairwise(starts)):
-        if start < end:
-            groups.setdefault((cells["column"][start], _what(cells, start)), []).append(place)
-    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))[:MOST]
+def patterns_json(
+    found: Detection, picked: NDArray[np.intp], cells: Cells, hidden: Collection[str], most: int
+) -> list[dict[str, Any]]:
+    """Patterns of the cells to blame; where nobody looked for these, of the most surprising cell of the row."""
+    chosen = [cell for cell, explanation in cells.explanations.items() if explanation.blamed]
+    blamed_rows = {int(cells.rows[cell]) for cell in chosen}
+    for start in cells.starts[:-1].tolist():
+        row, j = int(cells.rows[start]), int(cells.columns[start])
+        if row not in blamed_rows and found.surprise[row, j] >= SURPRISING:
+            chosen.append(start)
+    pairs = [(int(cells.rows[cell]), int(cells.columns[cell])) for cell in chosen]
+    place_of = {row: place for place, row in enumerate(picked.tolist())}
     return [
-        {"column": j, "n_findings": len(places), "sentence": f"{names[j]} {what}", "findings": places}
-        for (j, what), places in ordered
+        {
+            "column": found.columns.index(pattern.column),
+            "n_findings": pattern.n_findings,
+            "sentence": printable(pattern.sentence.partition(": ")[2], LONGEST_SENTENCE),  # the count stands beside it
+            "example": printable(pattern.example.sentence, LONGEST_SENTENCE),
+            "findings": [place_of[row] for row in pattern.rows],
+        }
+        for pattern in find_patterns(found, pairs, hidden)[:most]
     ]
-
-
-def _what(cells: Mapping[str, Any], cell: int) -> str:
-    if cells["kind"][cell] in WORDS:
-        return WORDS[cells["kind"][cell]]
-    observed, expected = cells["at"][cell], cells["centre"][cell]
-    if observed is None or expected is None:
-        return "is not what was expected"
-    return "is higher than expected" if observed > expected else "is lower than expected"

@@ -33,6 +33,7 @@ class Limits:
     findings: int = 10_000
     cells: int = 6
     """Of each finding."""
+    patterns: int = 100
     heat_rows: int = 50
     heat_columns: int = 40
     explained: int = 500
@@ -68,7 +69,7 @@ def summarise(
     order = np.argsort(-found.row_scores, kind="stable")
     worst = order[flagged[order]]
     picked = worst[: limits.findings] if len(worst) else order[:NEAREST]
-    cells = told_cells(found, picked, limits.cells, limits.explained)
+    cells = told_cells(found, picked, limits.cells, limits.explained, hidden)
     texts = TextTable()
     hide_keys = found.key is not None and found.key in hidden
     findings = rows_json(found, picked, cells, hide_keys)
@@ -85,7 +86,7 @@ def summarise(
         "n_cells": n_cells,
         "rule": rule_words(fdr, top, contamination),
         "columns": columns,
-        "patterns": patterns_json(findings, told_by_cell, [column["name"] for column in columns]) if len(worst) else [],
+        "patterns": patterns_json(found, picked, cells, hidden, limits.patterns) if len(worst) else [],
         "findings": findings,
         "cells": told_by_cell,
         "heat": heat_json(found, picked, limits),
@@ -191,9 +192,11 @@ def cut_words(told: Mapping[str, Any], limits: Limits) -> list[str]:
         sentences.append(f"At most {limits.cells} cells of each finding are told, the most surprising ones.")
     if n_shown > limits.explained:
         sentences.append(
-            f"Which cells are to blame, and between which values they were expected, is told for the first "
-            f"{limits.explained:,} findings."
+            f"Reasons, cells to blame and the ranges of expected values are told for the first {limits.explained:,} "
+            "findings."
         )
+    if len(told["patterns"]) == limits.patterns:
+        sentences.append(f"The {limits.patterns} most common patterns are shown.")
     if len(told["heat"]["columns"]) < told["n_columns"] or told["heat"]["n_rows"] < n_shown:
         sentences.append(
             f"The map shows the {told['heat']['n_rows']} worst rows and {len(told['heat']['columns'])} of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 LONGEST = 120
+LONGEST_SENTENCE = 1000
 HIDDEN = "hidden"
 
 

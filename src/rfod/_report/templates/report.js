@@ -80,7 +80,7 @@
     const most = Math.max(1, ...patterns.map((pattern) => pattern.n_findings));
     patterns.forEach((pattern, number) => {
       const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choosePattern(state.pattern === number ? null : number) },
-        make("span", { class: "count" }, whole.format(pattern.n_findings)), told(pattern.sentence), meter(pattern.n_findings / most));
+        make("span", { class: "count" }, whole.format(pattern.n_findings)), make("span", {}, told(pattern.sentence), make("small", {}, pattern.n_findings > 1 ? "for example: " : null, told(pattern.example))), meter(pattern.n_findings / most));
       byId("pattern-list").append(make("li", {}, button));
     });
   }
@@ -234,7 +234,7 @@
     const head = make("tr", {}, make("th", {}));
     for (const j of heat.columns) {
       const label = make("span", { title: columns[j].name });
-      label.textContent = middle(columns[j].name, 24);
+      label.textContent = middle(columns[j].name, 26);
       head.append(make("th", { scope: "col" }, label));
     }
     byId("heat").tHead.append(head);
@@ -335,11 +335,11 @@
     if (cells.suggestion[c] !== null) line.append("; meant is perhaps ", told(texts[cells.suggestion[c]], "expected-word"));
     return line;
   }
-  function article(c, explanation, mended) {
+  function article(c, mended) {
     const column = columns[cells.column[c]];
     const surprise = cells.surprise[c];
     const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(surprise)}`));
-    const sentence = explanation ? make("p", {}, told(explanation)) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
+    const sentence = cells.sentence[c] !== null ? make("p", {}, told(cells.sentence[c])) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
     const figure = make("figure", { "data-cell": c });
     const parts = [head, sentence];
     if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once what stands above is mended."));
@@ -352,11 +352,11 @@
     const place = shown.indexOf(i);
     byId("detail-back").disabled = place <= 0;
     byId("detail-next").disabled = place < 0 || place >= shown.length - 1;
-    const explained = (data.explained && data.explained[i]) || {};
     const list = cellsOf(i);
     byId("detail-body").replaceChildren(
       make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, p-value ${probability(findings.p[i])}, ${data.key !== null ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
-      ...list.map((c) => article(c, explained[cells.column[c]], findings.mended[i] === 1)));
+      ...(findings.remedy[i] ? [make("p", { class: "remedy" }, told(findings.remedy[i]))] : []),
+      ...list.map((c) => article(c, findings.mended[i] === 1)));
     if (!detail.open) detail.showModal();
     detail.scrollTop = 0;
     byId("detail-title").focus();
