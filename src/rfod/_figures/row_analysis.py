@@ -33,14 +33,16 @@ def row_analysis(found: Detection, row: int, columns: Sequence[str] | None = Non
 
     Grey bars: the column in training. Solid orange: what stands in the row. Dashed blue: what the rest of the row leads
     to expect; shaded: the interval in which such a cell lies with probability `level`. For categories, blue bars are
-    the probabilities that the rest of the row gives them. `columns` are by default the three most surprising ones.
+    the probabilities that the rest of the row gives them. `columns` are by default three: those to blame for the row
+    (`Detection.blame`), then the most surprising ones.
     """
     row = int(picked_rows(found, [row])[0])
     if not 0 < level < 1:
         raise ParameterError(f"level is {level!r}; it must be a number between 0 and 1, both excluded.")
     if columns is None:
-        surprise = np.nan_to_num(found.surprise[row], nan=-np.inf)
-        picked = [int(j) for j in np.argsort(-surprise, kind="stable")[:N_COLUMNS]]
+        blamed = [column_number(found.columns, name) for name in found.blame(row).columns]
+        surprising = np.argsort(-found.surprise[row], kind="stable").tolist()
+        picked = list(dict.fromkeys([*blamed, *surprising]))[:N_COLUMNS]
     else:
         picked = [column_number(found.columns, name) for name in columns]
     if not picked:
