@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
 Picked = NDArray[Any] | Sequence[int] | None
 
+RARE = 2.0  # surprise from which on a gap is worth telling
+FEW_ROWS = 16
 MOSTLY = 0.99  # a column that is filled, or empty, in this share of the training rows practically always is
 
 
@@ -160,16 +162,10 @@ class Detection:
     def p_values(self) -> Floats:
         """Per cell, the share of training cells of its column, judged out of bag, that are at least as surprising.
 
-        Conformal: valid for cells like those of training, whatever their distribution, and never below 1 / (n + 1).
-        For a gap, the share of training rows without a value.
+        Conformal: valid for cells like those of training, whatever their distribution. Among n cells with a value it is
+        never below 1 / (n + 1).
         """
-        model, n_rows = self._model, self._model.schema.n_rows
-        values = np.empty_like(self.surprise)
-        for j, column in enumerate(model.columns):
-            values[:, j] = conformal_p_values(self.surprise[:, j], model.known_surprise(j))
-            gaps = np.isnan(self.cell_scores[:, j]) & ~np.isnan(self._judged.local[:, j])
-            values[gaps, j] = (1.0 + column.n_missing) / (1.0 + n_rows)
-        return values
+        return np.column_stack([self._model.p_values(column, j) for j, column in enumerate(self.surprise.T)])
 
     def flag_cells(self, fdr: float = 0.05) -> NDArray[np.bool_]:
         """Which cells to call findings: as many as possible while the expected share of false ones among them stays at
@@ -201,7 +197,8 @@ class Detection:
         ]
 
     def _repairs(self, rows: Positions) -> list[Repair]:
-        return repair(self._model, self._read(rows), self._judged.take(rows), self._n_jobs)
+        n_jobs = self._n_jobs if len(rows) > FEW_ROWS else 1  # starting threads takes longer than they save
+        return repair(self._model, self._read(rows), self._judged.take(rows), n_jobs)
 
     def explain(self, row: int, n_cells: int = 5) -> RowExplanation:
         """Why a row stands out: its cells to blame, then others that are surprising, each with the reason in words."""
@@ -221,8 +218,7 @@ class Detection:
         rows = np.flatnonzero(wanted.any(axis=1)) if picked is None else self._positions(picked)
         if picked is None and not len(rows):
             wanted[:], rows = True, np.flatnonzero(self.flag(fdr=fdr))
-        cells = [(int(row), j) for row, done in zip(rows, self._repairs(rows), strict=True) for j in done.columns]
-        return find_patterns(self, [cell for cell in cells if wanted[cell]])
+        return find_patterns(self, rows, wanted)
 
     @cached_property
     def _reasons(self) -> Reasons:
@@ -354,7 +350,7 @@ class Detection:
             (row, j)
             for row in rows
             for j in np.lexsort((-np.nan_to_num(self.cell_scores[row]), -self.surprise[row]))[: max(n_cells, 0)]
-            if self.surprise[row, j] > 0 or not np.isnan(self.cell_scores[row, j])
+            if self.surprise[row, j] >= RARE or not np.isnan(self.cell_scores[row, j])
         ]
 
     def _key_of(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:
@@ -367,7 +363,7 @@ class Detection:
             "column": pa.array([self.columns[j] for _, j in cells], pa.string()),
             "observed": pa.array(self._texts(cells, observed=True), pa.string()),
             "expected": pa.array(self._texts(cells, observed=False), pa.string()),
-            "score": pa.array(self.cell_scores[index]),
+            "score": pa.array(self.cell_scores[index], from_pandas=True),
             "weight": pa.array(self.weights[index]),
             "p_value": pa.array(self.p_values[index]),
             "surprise": pa.array(self.surprise[index]),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rfod._forest.company import Neighbours, neighbours
 from rfod._forest.forest import Forest
+from rfod._score.calibrate import conformal_p_values
 from rfod._score.cells import Distance
 from rfod._score.rows import agree, confidence_weights, root_mean_squares, row_means
 from rfod._score.surprise import (
@@ -159,26 +160,32 @@ class Model:
             if self.ranges[j] == 0:  # a constant
                 surprise = np.where(scores > 0, share_surprise(0, n_rows - column.n_missing), 0.0)
             else:
-                surprise = self._present_surprise(self.strangeness(judged, j), j)
+                surprise = self._value_surprise(self.strangeness(judged, j), j)
             if self.is_set[j]:
                 novelty = share_surprise(int(self.n_single[j]), n_rows - column.n_missing)
                 surprise = np.where(local == UNSEEN_SHARE, novelty, surprise)
-            surprise = np.where(np.isnan(scores), share_surprise(column.n_missing, n_rows), surprise)
+            gap, presence = self.gap_surprise(j)
+            surprise = np.where(np.isnan(scores), gap, np.maximum(surprise, presence))
             found[:, j] = np.where(np.isnan(local), 0.0, surprise)
         return found
 
-    def known_surprise(self, j: int) -> Floats:
-        """Surprise of (a sample of) the training cells of a column, judged out of bag, ascending."""
-        known = self.cell_calibration[j]
-        return np.zeros(len(known)) if self.ranges[j] == 0 else self._present_surprise(known, j)
+    def gap_surprise(self, j: int) -> tuple[float, float]:
+        """Surprise of a gap in a column, and of any value there."""
+        n_rows, n_missing = self.schema.n_rows, self.columns[j].n_missing
+        return share_surprise(n_missing, n_rows), share_surprise(n_rows - n_missing, n_rows)
 
-    def _present_surprise(self, strangeness: Floats, j: int) -> Floats:
-        """Surprise of cells that have a value, from their strangeness."""
+    def p_values(self, surprise: Floats, j: int) -> Floats:
+        """Share of the training cells of a column, judged out of bag, gaps included, at least as surprising."""
+        known, (gap, presence) = self.cell_calibration[j], self.gap_surprise(j)
+        values = np.zeros(len(known)) if self.ranges[j] == 0 else self._value_surprise(known, j)
+        share_missing = self.columns[j].n_missing / self.schema.n_rows
+        among_values = conformal_p_values(surprise, np.maximum(values, presence))
+        return (1 - share_missing) * among_values + share_missing * (gap >= surprise)
+
+    def _value_surprise(self, strangeness: Floats, j: int) -> Floats:
+        """Surprise of values, from their strangeness."""
         surprise = self.tails[j].surprise(strangeness)
-        if self.is_set[j]:  # no more than the forest itself would say
-            surprise = np.minimum(surprise, strangeness)
-        n_present = self.schema.n_rows - self.columns[j].n_missing
-        return np.maximum(surprise, share_surprise(n_present, self.schema.n_rows))
+        return np.minimum(surprise, strangeness) if self.is_set[j] else surprise  # no more than the forest would say
 
     # ----------------------------------------------------------------------------------------------------- row scores
 

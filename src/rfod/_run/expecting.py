@@ -24,10 +24,6 @@ class Expecting:
         self._sample = code_rows(model, model.sample.values)
         self._companies: dict[int, Company] = {}
 
-    def is_set(self, j: int) -> bool:
-        """Whether column j holds categories."""
-        return bool(self._model.is_set[j])
-
     def company(self, j: int) -> Company:
         """Who in the sample shares the leaves of column j's forest."""
         if j not in self._companies:

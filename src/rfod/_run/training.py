@@ -46,7 +46,9 @@ class Trained:
     targets: Sequence[Target]
 
     def bag(self, j: int) -> NDArray[np.uint8]:
-        """(kept tree, training row) 1 where a tree of column j was grown on the row."""
+        """(kept tree, training row) 1 where a tree of column j was grown on the row; a constant teaches nothing."""
+        if self.targets[j].constant:
+            return np.zeros((1, self.codes.shape[1]), dtype=np.uint8)
         return self.model.forests[j].bags(self.model.seed, self.targets[j].rows, self.codes.shape[1])
 
     def judge_rows(
@@ -143,39 +145,28 @@ def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int |
     """Judge training rows out of bag: how good the forests are, and what scores rows and cells of training have."""
     model = trained.model
     judged = trained.judge_rows(sample, n_jobs, progress)
-    fitness = run_tasks(
-        [partial(_fitness, trained, judged, sample, j) for j in range(len(model.columns))], n_jobs, "checking", progress
-    )
-    model = replace(
-        model,
-        fitness=np.array(fitness),
-        floors=np.array([_floor(model, judged, j) for j in range(len(model.columns))]),
-    )
-    step = max(1, len(judged.cell_scores) // CALIBRATION_CELLS)
-    model = replace(
-        model,
-        cell_calibration=tuple(_known(model.strangeness(judged, j)[::step]) for j in range(len(model.columns))),
-    )
     rows, expecting = trained.rows(_spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed)), Expecting(model)
-    offsets = run_tasks(
-        [partial(_offsets, expecting, rows, j) for j in range(len(model.columns))], n_jobs, "checking", progress
-    )
-    model = replace(model, interval_calibration=tuple(offsets))
+
+    def check(j: int) -> tuple[float, float, Floats]:
+        """Of one column: fitness, floor of the spread, how far values are from the middle of their distribution."""
+        fitness = _fitness(trained, judged, sample, j)
+        if model.is_set[j]:
+            return fitness, 0.0, np.zeros(0)
+        floor = spread_floor(judged.cell_scores[:, j] * model.ranges[j], float(model.ranges[j]))
+        return fitness, floor, _known(expecting.offset(rows, j))
+
+    columns = range(len(model.columns))
+    checked = run_tasks([partial(check, j) for j in columns], n_jobs, "checking", progress)
+    fitness, floors, offsets = zip(*checked, strict=True)
+    model = replace(model, fitness=np.array(fitness), floors=np.array(floors), interval_calibration=offsets)
+    step = max(1, len(judged.cell_scores) // CALIBRATION_CELLS)
+    known = tuple(_known(model.strangeness(judged, j)[::step]) for j in columns)
+    model = replace(model, cell_calibration=known)
     middles = [centre_and_scale(part) for part in model.row_parts(judged)]
     model = replace(
         model, centres=np.array([centre for centre, _ in middles]), scales=np.array([s for _, s in middles])
     )
     return replace(trained, model=replace(model, calibration=np.sort(model.row_scores(judged))))
-
-
-def _floor(model: Model, judged: Judged, j: int) -> float:
-    if model.is_set[j]:
-        return 0.0
-    return spread_floor(judged.cell_scores[:, j] * model.ranges[j], float(model.ranges[j]))
-
-
-def _offsets(expecting: Expecting, rows: Rows, j: int) -> Floats:
-    return np.zeros(0) if expecting.is_set(j) else _known(expecting.offset(rows, j))
 
 
 def _known(strangeness: Floats) -> Floats:

@@ -54,5 +54,6 @@ def agree(parts: Floats, centres: Floats, scales: Floats) -> Floats:
     """
     total = np.zeros(parts.shape[1])
     for part, centre, scale in zip(parts, centres, scales, strict=True):
-        total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
+        with np.errstate(over="ignore"):
+            total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
     return np.exp(total / len(parts))

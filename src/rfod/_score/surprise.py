@@ -42,7 +42,7 @@ def spread_floor(residuals: Floats, value_range: float) -> float:
 
 def share_surprise(n_like: int, n_rows: int) -> float:
     """Surprise of what `n_like` of `n_rows` training rows are like, the row itself counted in."""
-    return float(-np.log10((n_like + 1.0) / (n_rows + 1.0)))
+    return float(np.log10((n_rows + 1.0) / (n_like + 1.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Tail:
     def surprise(self, strangeness: Floats) -> Floats:
         """-log10 of the probability of a cell at least as strange; NaN stays NaN."""
         n_as_strange = len(self.known) - np.searchsorted(self.known, strangeness, side="left")
-        shares = -np.log10((n_as_strange + 1.0) / (len(self.known) + 1.0))
+        shares = np.log10((len(self.known) + 1.0) / (n_as_strange + 1.0))
         beyond = np.minimum(self.start_surprise + (strangeness - self.start) * self.slope, MOST)
         found = np.where(strangeness > self.start, beyond, shares)
         return np.where(np.isnan(strangeness), np.nan, found)
