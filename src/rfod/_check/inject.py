@@ -21,8 +21,6 @@ class Injected:
     table: Table
     wrong: NDArray[np.bool_]
     """Rows by columns: cells that hold another value than before."""
-    possible: NDArray[np.bool_]
-    """Columns that can have this kind of error."""
 
 
 def inject(
@@ -37,8 +35,7 @@ def inject(
     rows = np.random.default_rng(seed).permutation(n_rows)[: round(share * n_rows)]
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     opened: list[Values] = [open_values(table, column) for column in columns]
-    possible = np.array([values.can_have(kind) for values in opened], dtype=np.bool_)
-    capable = np.flatnonzero(possible)
+    capable = np.array([j for j, values in enumerate(opened) if values.can_have(kind)], dtype=np.intp)
     wrong = np.zeros((n_rows, len(columns)), dtype=np.bool_)
     order = capable[np.argsort(rng.random((len(rows), len(capable))), axis=1)]
     for drawn in order.T:
@@ -51,4 +48,4 @@ def inject(
     def read(index: int, name: str, mixed_as_text: bool) -> Any:
         return spoilt[name] if name in spoilt else table.column(name, mixed_as_text=mixed_as_text)
 
-    return Injected(replace(table, _read=read), wrong, possible)
+    return Injected(replace(table, _read=read), wrong)
