@@ -10,7 +10,7 @@ SOURCES := src tests examples $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo browser test test-unit test-bounds bench-quick lint format clean
+.PHONY: help demo browser test test-unit test-bounds bench-quick lint format docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -50,8 +50,11 @@ format: $(VENV)/installed-test ## put the sources in order
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
+docs: $(VENV)/installed-docs ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "site/index.html"
+
 clean: ## remove the virtual environment and all caches
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
