@@ -12,6 +12,7 @@ import typer
 from rfod import __version__
 from rfod._cli.check import check
 from rfod._cli.console import print_error
+from rfod._cli.explain import explain
 from rfod._cli.fit import fit
 from rfod._cli.inspect import inspect
 from rfod._cli.report import report
@@ -49,6 +50,7 @@ def start(
 app.command()(scan)
 app.command()(fit)
 app.command()(score)
+app.command()(explain)
 app.command()(report)
 app.command()(check)
 app.command()(inspect)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 from rfod._explain.condition import Condition
+from rfod._explain.sentences import title_words
 from rfod._table.encode import one_line
 
 
@@ -46,6 +46,12 @@ class CellExplanation:
     def __str__(self) -> str:
         return self.sentence
 
+    def hide(self, instead: str) -> CellExplanation:
+        """The same without anything that tells values."""
+        return replace(
+            self, kind="value", observed=instead, expected=instead, low=None, high=None, likely=(), suggestion=None
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
         return vars(self) | {
@@ -61,43 +67,60 @@ class RowExplanation:
     row: int
     key: Any
     """Value of the key column, None without one."""
+    key_column: str | None
     score: float
     p_value: float
     cells: tuple[CellExplanation, ...]
-    repaired: Mapping[str, str]
-    """What to put in the place of the cells to blame, by column."""
     ordinary: bool
-    """Whether the row is ordinary once that is done."""
-    title: str
-    """The row and how unusual it is, in words."""
+    """Whether the row is ordinary once the cells to blame are replaced by what was expected."""
+
+    @property
+    def title(self) -> str:
+        """The row and how unusual it is, in words."""
+        named = None if self.key_column is None else (self.key_column, str(self.key))
+        return title_words(self.row, named, self.score, self.p_value)
+
+    def renumbered(self, row: int) -> RowExplanation:
+        """The same for a row that has another number where it came from."""
+        return replace(self, row=row, cells=tuple(replace(cell, row=row) for cell in self.cells))
 
     @property
     def remedy(self) -> str:
-        """What would make the row ordinary, in words; empty when nothing is to blame."""
-        if not self.repaired:
+        """What becomes of the row when the cells to blame are replaced, in words; empty when none is to blame."""
+        names = [one_line(cell.column) for cell in self.cells if cell.blamed]
+        if not names:
             return ""
-        changes = [f"{one_line(name)} = {text}" for name, text in self.repaired.items()]
-        listed = changes[0] if len(changes) == 1 else f"{', '.join(changes[:-1])} and {changes[-1]}"
-        return f"With {listed} the row would {'be ordinary' if self.ordinary else 'be less unusual, not ordinary'}."
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        end = "would be ordinary" if self.ordinary else "would still be unusual"
+        return f"With the expected {listed} the row {end}."
+
+    def _parts(self) -> list[tuple[str, list[str]]]:
+        """Paragraphs, each with its list."""
+        blamed = [cell.sentence for cell in self.cells if cell.blamed]
+        others = [cell.sentence for cell in self.cells if not cell.blamed]
+        if not blamed:
+            return [(self.title, others)]
+        rest = "Next to that, this looks unusual too:" if self.ordinary else "Also unusual:"
+        return [(self.title, blamed), (self.remedy, []), *([(rest, others)] if others else [])]
 
     def __str__(self) -> str:
-        lines = [self.title, *(f"- {cell.sentence}" for cell in self.cells)]
-        return "\n".join([*lines, self.remedy] if self.remedy else lines)
+        return "\n".join(line for text, items in self._parts() for line in (text, *(f"- {item}" for item in items)))
 
     def _repr_html_(self) -> str:
-        items = "".join(f"<li>{escape(cell.sentence)}</li>" for cell in self.cells)
-        remedy = f"<p>{escape(self.remedy)}</p>" if self.remedy else ""
-        return f"<div><p><strong>{escape(self.title)}</strong></p><ul>{items}</ul>{remedy}</div>"
+        parts = []
+        for text, items in self._parts():
+            listed = "".join(f"<li>{escape(item)}</li>" for item in items)
+            parts.append(f"<p>{escape(text)}</p>" + (f"<ul>{listed}</ul>" if listed else ""))
+        return f"<div>{''.join(parts)}</div>"
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
         return {
             "row": self.row,
-            "key": self.key if isinstance(self.key, int | float | bool | None) else str(self.key),
+            "key": self.key if isinstance(self.key, int | bool | None) else str(self.key),
             "score": self.score,
             "p_value": self.p_value,
             "cells": [cell.to_json() for cell in self.cells],
-            "repaired": dict(self.repaired),
             "ordinary": self.ordinary,
             "text": str(self),
         }

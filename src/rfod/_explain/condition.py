@@ -22,6 +22,7 @@ _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Augu
 _MONTHS += ["September", "October", "November", "December"]
 _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
+MANY_DIGITS = 6
 SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
 _DATE_WORDS = {"<": "before", "<=": "up to", ">": "after", ">=": "from"}
 
@@ -205,7 +206,16 @@ def exact_text(value: float) -> str:
     if "e" in text and 1e-7 < abs(value) < 1e18:
         text = f"{value:.{max(0, 14 - math.floor(math.log10(abs(value))))}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
-    return text
+    return grouped(text)
+
+
+def grouped(text: str) -> str:
+    """A number of many digits with commas between thousands; other texts, years and postcodes as they are."""
+    whole, point, fraction = text.partition(".")
+    digits = whole.removeprefix("-")
+    if len(digits) < MANY_DIGITS or not (digits + fraction).isdecimal() or not (digits + fraction).isascii():
+        return text
+    return f"{int(whole):,}{point}{fraction}"
 
 
 def category_text(text: str) -> str:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._explain.condition import category_text, exact_text
-from rfod._explain.rounding import at_least_digits
+from rfod._explain.rounding import rounded_up
 from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
 
 Floats = NDArray[np.float64]
 MOST_LEFT_OUT = 0.05  # of the rows, by which a bound may be drawn closer ...
-COST_PER_SHARE = 8.0  # ... when what is gained is worth it
+COST_PER_SHARE = 20.0  # ... when what is gained is worth it,
+COST_OF_ANY = 0.2  # and worth not to say "all"
 SAME = 0.9  # share of rows with one and the same value that is worth naming
 DIGITS = 3
 
@@ -33,14 +34,15 @@ class Evidence:
     """The claim is what rows are not: `n_agree` is the number of rows it does not hold for."""
 
 
-def numeric_evidence(column: Column, such: Floats, observed: float, expected: float) -> Evidence:
-    """Against a number: the bound that (nearly) all rows stay within, or the value that nearly all have."""
+def numeric_evidence(column: Column, such: Floats, observed: float, low: float, high: float) -> Evidence:
+    """Against a number expected from `low` to `high`: the bound that (nearly) all rows stay within, or the value that
+    nearly all have."""
     name, n_such = one_line(column.name), len(such)
     values, counts = np.unique(such, return_counts=True)
     if n_such and counts.max() >= SAME * n_such and values[np.argmax(counts)] != observed:
         n_agree, value = int(counts.max()), float(values[np.argmax(counts)])
         return Evidence(n_such, n_agree, f"{name} = {_text(column, value)}", "have")
-    is_high = observed > expected
+    is_high = observed > (low + high) / 2
     side = np.sort(such if is_high else -such)
     mark = observed if is_high else -observed
     inside = side[side < mark]
@@ -48,13 +50,15 @@ def numeric_evidence(column: Column, such: Floats, observed: float, expected: fl
         return Evidence(n_such, 0, _bound(column, observed, is_high, strict=True), "are")
     n_dropped = np.arange(min(len(inside), 1 + int(MOST_LEFT_OUT * n_such)))
     bounds = inside[len(inside) - 1 - n_dropped]
+    bounds = bounds[: max(1, int(np.count_nonzero(bounds >= (high if is_high else -low))))]
+    n_dropped = n_dropped[: len(bounds)]
     gained = (mark - bounds) if np.isfinite(mark) else -n_dropped
-    kept = int(np.argmax(gained * (1 - COST_PER_SHARE * n_dropped / n_such)))
+    kept = int(np.argmax(gained * (1 - COST_PER_SHARE * n_dropped / n_such - COST_OF_ANY * (n_dropped > 0))))
     limit = float(bounds[kept])
     n_agree = int(np.count_nonzero(side <= limit))
     beyond = float(min(side[side > limit].min(initial=np.inf), mark))
     if column.kind == "numeric":
-        rounder = at_least_digits(limit, DIGITS, up=True)
+        rounder = rounded_up(limit, DIGITS)
         limit = rounder if limit <= rounder < beyond else limit
     return Evidence(n_such, n_agree, _bound(column, limit if is_high else -limit, is_high), "are")
 

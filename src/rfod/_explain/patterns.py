@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from rfod._explain.cell import CellExplanation
 from rfod._explain.condition import Condition, category_text
-from rfod._explain.rows import Found, explain_rows
+from rfod._explain.found import Found
+from rfod._explain.rows import explain_rows
 from rfod._table.encode import one_line
 
 Positions = NDArray[np.intp]
 
-MOST_EXPLAINED = 300  # findings whose reasons are looked for, the most surprising ones; others are sorted in by them
+MOST_EXPLAINED = 300  # findings whose reasons are looked for, the most surprising of each sort; others follow them
+FEWEST_EXPLAINED = 3  # of each sort
+MOST_REPAIRED = 1_000  # rows whose cells to blame are looked for
 COMMON = 0.5  # share of the training rows that a condition may hold for and still tell something
 FEWEST = 2
 
@@ -53,18 +56,32 @@ class Pattern:
         }
 
 
-def find_patterns(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[str] = ()) -> list[Pattern]:
-    """Group cells to blame, given as (row, column number), most frequent first."""
-    cells = sorted(set(cells), key=lambda cell: (-found.surprise[cell], cell))
+def find_patterns(
+    found: Found, rows: Positions, wanted: NDArray[np.bool_], hidden: Collection[str] = ()
+) -> list[Pattern]:
+    """Group those cells of rows that are wanted and to blame, most frequent first."""
+    cells = sorted(_to_blame(found, rows, wanted), key=lambda cell: (-found.surprise[cell], cell))
     whats = _whats(found, cells, hidden)
     groups: dict[tuple[int, str], list[int]] = {}
     for (row, j), what in zip(cells, whats, strict=True):
         groups.setdefault((j, what), []).append(row)
-    explained = _explained(found, cells[:MOST_EXPLAINED], hidden)
+    share = max(FEWEST_EXPLAINED, MOST_EXPLAINED // max(1, len(groups)))
+    asked = [(row, j) for (j, _), members in groups.items() for row in members[:share]]
+    explained = _explained(found, asked, hidden)
     patterns: list[Pattern] = []
-    for (j, what), rows in groups.items():
-        patterns += _split(found, j, what, rows, explained, hidden)
+    for (j, what), members in groups.items():
+        patterns += _split(found, j, what, members, explained, hidden)
     return sorted(patterns, key=lambda pattern: -pattern.n_findings)
+
+
+def _to_blame(found: Found, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Row and column number of cells to blame; of rows beyond the worst ones, just the most surprising cell."""
+    surprise = np.where(wanted[rows], found.surprise[rows], 0.0)
+    rows = rows[np.argsort(-surprise.max(axis=1, initial=0), kind="stable")]
+    for row, repair in zip(rows.tolist(), found._repairs(rows[:MOST_REPAIRED]), strict=False):
+        yield from ((row, j) for j in repair.columns if wanted[row, j])
+    for row in rows[MOST_REPAIRED:].tolist():
+        yield row, int(np.argmax(np.where(wanted[row], found.surprise[row], 0.0)))
 
 
 def _whats(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[str]:
@@ -99,9 +116,9 @@ def _explained(
     for row, j in cells:
         only.setdefault(row, set()).add(j)
     rows = np.array(list(only), dtype=np.intp)
-    told = explain_rows(found, rows, len(found.columns), hidden, list(only.values())) if len(rows) else []
+    told = explain_rows(found, rows, len(found.columns), hidden, list(only.values()))
     number = {name: j for j, name in enumerate(found.columns)}
-    return {(row.row, number[cell.column]): cell for row in told for cell in row.cells}
+    return {(row, number[cell.column]): cell for row, whole in zip(only, told, strict=True) for cell in whole.cells}
 
 
 def _split(
@@ -144,7 +161,8 @@ def _pattern(
     hidden: Collection[str],
 ) -> Pattern:
     name, n_findings = found.columns[j], len(rows)
-    example = explained.get((rows[0], j)) or _explained(found, [(rows[0], j)], hidden)[rows[0], j]
+    known = next((row for row in rows if (row, j) in explained), rows[0])
+    example = (explained if (known, j) in explained else _explained(found, [(known, j)], hidden))[known, j]
     where = f" where {conditions[0].text}" if conditions else ""
     counted = "1 row" if n_findings == 1 else f"{n_findings:,} rows"
     sentence = f"{counted}: {one_line(name)} {what}{where}"

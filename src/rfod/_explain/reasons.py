@@ -25,7 +25,6 @@ from rfod._explain.condition import (
 )
 from rfod._explain.paths import Steps, codes_on_side
 from rfod._run.judging import code_rows
-from rfod._table.values import MISSING
 from rfod.model import Model
 
 Mask = NDArray[np.bool_]
@@ -40,7 +39,7 @@ FADING = 0.75  # weight of a split against that of the one before it
 FEWEST_ROWS = 15
 LEAST_SHARE = 0.005  # of the sample
 CLEARLY = 0.15  # by which the logarithm of the objective must fall with each further condition ...
-CHANCE = 2.0  # ... and more by this / sqrt(rows): the best of many candidates looks better than it is
+CHANCE = 1.5  # ... and more by this * conditions / sqrt(rows): the best of many candidates looks better than it is
 TREES_CHOICE = 0.3
 ONE_CATEGORY = 0.1
 RAREST = 0.01  # shares below this are all rare
@@ -52,25 +51,23 @@ class Clause:
     """A condition in codes: those of one feature that meet it."""
 
     feature: int
-    allowed: bytes
-    """256 of them, 1 where a code meets it."""
     low: int = 0
     high: int = 0
-    """Ordered features: the codes from low to high."""
+    """Ordered features: the codes from low to high; 0 to 0 for missing."""
+    codes: frozenset[int] | None = None
+    """Sets: the codes."""
+
+    def meets(self, codes: NDArray[np.int64]) -> Mask:
+        """Which codes of the feature meet it."""
+        if self.codes is None:
+            return np.asarray((codes >= self.low) & (codes <= self.high))
+        allowed = np.zeros(256, dtype=np.bool_)
+        allowed[list(self.codes)] = True
+        return allowed[codes]
 
     def and_also(self, other: Clause) -> Clause:
         """Both, for ranges of one feature."""
-        return range_clause(self.feature, max(self.low, other.low), min(self.high, other.high))
-
-
-def range_clause(feature: int, low: int, high: int) -> Clause:
-    """Codes low to high; 0 to 0 for missing."""
-    return Clause(feature, bytes(low) + b"\1" * (high - low + 1) + bytes(255 - high), low, high)
-
-
-def set_clause(feature: int, codes: Collection[int]) -> Clause:
-    """Some codes of a set."""
-    return Clause(feature, bytes(code in codes for code in range(256)))
+        return Clause(self.feature, max(self.low, other.low), min(self.high, other.high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +87,13 @@ class Reasons:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._numbers: dict[int, Floats] = {}
+        self._codes_of: dict[int, set[int]] = {}
 
     @cached_property
-    def codes(self) -> NDArray[np.uint8]:
-        """(feature, row of the sample)."""
-        return np.ascontiguousarray(code_rows(self.model, self.model.sample.values).block.T)
-
-    @cached_property
-    def _numbers(self) -> dict[int, Floats]:
-        return {}
+    def codes(self) -> NDArray[np.int64]:
+        """(feature, row of the sample); as whole numbers, which are counted without being converted."""
+        return np.ascontiguousarray(code_rows(self.model, self.model.sample.values).block.T, dtype=np.int64)
 
     def numbers(self, feature: int) -> Floats:
         """What the bounds of an ordered feature are compared with, over the sample."""
@@ -115,29 +110,28 @@ class Reasons:
         """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of."""
         candidates = list(self._candidates(j, steps, row, own_codes, without))
         liking = self._liking(steps, row, candidates)
-        n_heard = int(question.heard.sum())
-        fewest = max(FEWEST_ROWS, math.ceil(LEAST_SHARE * n_heard))
         told = np.stack([question.heard, question.heard * question.off, question.heard & question.alike], axis=1)
         told = told.astype(np.float64)
-        chosen: list[Clause] = []
+        overall = told.sum(axis=0)
+        fewest = max(FEWEST_ROWS, math.ceil(LEAST_SHARE * overall[0]))
+        best = float(self._objective(overall[None], overall)[0])
         left = np.flatnonzero(question.heard)
-        best = self._objective(told[left].sum(axis=0, keepdims=True), told[left].sum(axis=0))[0]
-        overall = told[left].sum(axis=0)
+        chosen: list[Clause] = []
         while candidates and len(chosen) < MOST_CONDITIONS:
-            masks = self._meet(candidates, left)
-            sums = masks.astype(np.float64) @ told[left]
+            sums = self._sums(candidates, left, told[left])
             values = np.where(sums[:, 0] >= fewest, self._objective(sums, overall), np.inf)
-            place = int(np.argmin(values + CHANCE / np.sqrt(np.maximum(sums[:, 0], 1)) - liking))
-            if not values[place] <= best - CLEARLY - CHANCE / np.sqrt(max(sums[place, 0], 1)):
+            chance = CHANCE * (1 + len(chosen)) / np.sqrt(np.maximum(sums[:, 0], 1))
+            place = int(np.argmin(values + chance - liking))
+            if not values[place] <= best - CLEARLY - chance[place]:
                 break
             best, clause = float(values[place]), candidates[place]
-            left = left[masks[place]]
+            left = left[clause.meets(self.codes[clause.feature][left])]
             same = [n for n, other in enumerate(chosen) if other.feature == clause.feature]
             if same:
                 chosen[same[0]] = chosen[same[0]].and_also(clause)
             else:
                 chosen.append(clause)
-            used = {other.feature for other in chosen if not other.high}
+            used = {other.feature for other in chosen if other.codes is not None or other.high == 0}
             stay = [n for n, other in enumerate(candidates) if other.feature not in used and n != place]
             candidates, liking = [candidates[n] for n in stay], liking[stay]
         return self._needed(chosen, told, overall, best)
@@ -147,17 +141,36 @@ class Reasons:
         part = steps.of(row)
         total = np.bincount(steps.feature[part], FADING ** steps.depth[part], minlength=len(self.model.features))
         favour = TREES_CHOICE * total / max(total.max(initial=0), 1e-12)
-        return np.array([favour[c.feature] + ONE_CATEGORY * (sum(c.allowed) == 1) for c in candidates])
+        is_one = [c.codes is not None and len(c.codes) == 1 for c in candidates]
+        return np.array([favour[c.feature] for c in candidates]) + ONE_CATEGORY * np.array(is_one)
 
     def _needed(self, chosen: list[Clause], told: Floats, overall: Floats, best: float) -> list[Clause]:
         """Without conditions that later ones have made idle."""
         for clause in chosen[:-1]:
             others = [other for other in chosen if other != clause]
-            met = self._meet(others, np.arange(len(told))).all(axis=0)
+            met = np.logical_and.reduce([other.meets(self.codes[other.feature]) for other in others])
             value = float(self._objective(told[met].sum(axis=0, keepdims=True), overall)[0])
             if value <= best + CLEARLY / 2:
                 return self._needed(others, told, overall, value)
         return chosen
+
+    def _sums(self, clauses: Sequence[Clause], rows: NDArray[np.intp], told: Floats) -> Floats:
+        """(clause, what is told): sums over those of the rows that meet each clause, by way of sums per code."""
+        features = sorted({clause.feature for clause in clauses})
+        place = {feature: n for n, feature in enumerate(features)}
+        up_to = np.zeros((len(features), 257, told.shape[1]))
+        for n, feature in enumerate(features):
+            codes = self.codes[feature][rows]
+            for k in range(told.shape[1]):
+                up_to[n, 1:, k] = np.bincount(codes, told[:, k], minlength=256)
+        per_code = up_to[:, 1:].copy()
+        np.cumsum(up_to, axis=1, out=up_to)
+        at = np.array([place[clause.feature] for clause in clauses])
+        sums = up_to[at, [clause.high + 1 for clause in clauses]] - up_to[at, [clause.low for clause in clauses]]
+        for n, clause in enumerate(clauses):
+            if clause.codes is not None:
+                sums[n] = per_code[at[n], sorted(clause.codes)].sum(axis=0)
+        return sums
 
     @staticmethod
     def _objective(sums: Floats, overall: Floats) -> Floats:
@@ -167,17 +180,6 @@ class Reasons:
         spread = np.log(sums[:, 1] / n_rows / everywhere + LEAST_SPREAD)
         alike = np.log(np.maximum((sums[:, 2] + 0.5) / (n_rows + 1), RAREST))
         return np.asarray(np.round(spread + alike / 2, 9))
-
-    def _meet(self, clauses: Sequence[Clause], rows: NDArray[np.intp]) -> Mask:
-        """(clause, row) whether rows of the sample meet clauses."""
-        met = np.empty((len(clauses), len(rows)), dtype=np.bool_)
-        codes: dict[int, NDArray[np.uint8]] = {}
-        for place, clause in enumerate(clauses):
-            own = codes.get(clause.feature)
-            if own is None:
-                own = codes[clause.feature] = self.codes[clause.feature][rows]
-            met[place] = np.frombuffer(clause.allowed, dtype=np.bool_)[own]
-        return met
 
     def _candidates(
         self, j: int, steps: Steps, row: int, own_codes: NDArray[np.uint8], without: Collection[int]
@@ -195,16 +197,16 @@ class Reasons:
             if made_from.is_set:
                 yield from self._set_candidates(j, f, own, depth[at], node[at], side[at])
             elif own == 0:
-                yield range_clause(f, 0, 0)
+                yield Clause(f, 0, 0)
             else:
                 lows = _heaviest(low[at], weight[at], 1)
                 highs = _heaviest(high[at], weight[at], 255)
                 if 1 in low[at] and 0 in self.codes[f]:
-                    yield range_clause(f, 1, 255)
+                    yield Clause(f, 1, 255)
                 for first in (1, *lows):
                     for last in (255, *highs):
                         if (first, last) != (1, 255):
-                            yield range_clause(f, first, last)
+                            yield Clause(f, first, last)
 
     def _set_candidates(
         self, j: int, f: int, own: int, depth: NDArray[Any], node: NDArray[Any], side: NDArray[Any]
@@ -212,8 +214,8 @@ class Reasons:
         made_from = self.model.features[f]
         if made_from.shared and own == made_from.n_codes - 1:
             return
-        yield set_clause(f, {own})
-        present = set(np.unique(self.codes[f]).tolist()) - {0}
+        yield Clause(f, codes=frozenset({own}))
+        present = self._present(f)
         shared = {made_from.n_codes - 1} if made_from.shared else set()
         seen: set[frozenset[int]] = set()
         for place in np.argsort(depth, kind="stable")[:MOST_SETS]:
@@ -225,7 +227,13 @@ class Reasons:
             seen.add(allowed)
             is_named = 1 < len(allowed) <= MOST_NAMED and not allowed & shared
             if is_named or (len(others) < MOST_NAMED and not others & shared):
-                yield set_clause(f, allowed)
+                yield Clause(f, codes=allowed)
+
+    def _present(self, feature: int) -> set[int]:
+        """Codes of a set that the sample has, the one for missing aside."""
+        if feature not in self._codes_of:
+            self._codes_of[feature] = set(np.unique(self.codes[feature]).tolist()) - {0}
+        return self._codes_of[feature]
 
     # ---------------------------------------------------------------------------------------------------------- words
 
@@ -234,16 +242,13 @@ class Reasons:
         feature = self.model.features[clause.feature]
         column = self.model.columns[feature.column]
         own = values[feature.column]
-        if feature.is_set:
-            allowed = [code for code in range(1, feature.n_codes) if clause.allowed[code]]
-            if clause.allowed[0]:
-                return gap_condition(column, True) if own == MISSING else None
-            if own not in [code - 1 for code in allowed]:
-                return None
-            if len(allowed) <= MOST_NAMED:
-                return set_condition(column, [code - 1 for code in allowed])
-            present = set(np.unique(self.codes[clause.feature]).tolist()) - {0}
-            return set_condition(column, sorted(code - 1 for code in present - set(allowed)), excluded=True)
+        if clause.codes is not None:
+            if 0 in clause.codes:
+                return gap_condition(column, True)
+            if len(clause.codes) <= MOST_NAMED:
+                return set_condition(column, sorted(code - 1 for code in clause.codes))
+            others = self._present(clause.feature) - clause.codes
+            return set_condition(column, sorted(code - 1 for code in others), excluded=True)
         if clause.high == 0:
             return gap_condition(column, True)
         number = float(feature.numbers(np.array([own], dtype=np.float64))[0])

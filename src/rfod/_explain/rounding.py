@@ -62,13 +62,12 @@ def n_digits(value: float) -> int:
     return len(f"{abs(value):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
 
 
-def at_least_digits(value: float, digits: int, up: bool) -> float:
-    """A number in so many significant digits, or as many as it has before the point; rounded up or down."""
+def rounded_up(value: float, digits: int) -> float:
+    """The next number of so many significant digits that is not smaller."""
     if value == 0 or not math.isfinite(value):
         return value
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
     if decimals > 15:
         return value
-    step = 10**decimals
-    moved = math.ceil(value * step - 1e-6) if up else math.floor(value * step + 1e-6)
-    return float(round(moved / step, decimals))
+    step = 10.0**decimals
+    return float(round(math.ceil(value * step - 1e-6) / step, decimals))
