@@ -114,7 +114,9 @@ class _Panel:
         """A sign at the end of the axis that the observed value lies further out."""
         sign = {"text": "→" if at_right else "←", "showarrow": False, "font": {"color": OBSERVED, "size": 20}}
         place = {"xref": f"x{self.suffix} domain", "yref": f"y{self.suffix} domain", "x": float(at_right), "y": 0.5}
-        layout["annotations"].append(sign | place | {"xanchor": "right" if at_right else "left"})
+        layout["annotations"].append(
+            sign | place | {"xanchor": "right" if at_right else "left", "xshift": -12 if at_right else 12}
+        )
 
     def _over_height(self, low: float, high: float) -> dict[str, Any]:
         references = {"xref": "x" + self.suffix, "yref": f"y{self.suffix} domain"}
