@@ -147,7 +147,7 @@ def rows_json(found: Detection, picked: Rows, cells: Cells, hide_keys: bool) -> 
         "score": [rounded(score) for score in found.row_scores[picked].tolist()],
         "p": [rounded(value, 3) for value in found.row_p_values[picked].tolist()],
         "start": cells.starts.tolist(),
-        "mended": [int(bool(row.repaired) and row.ordinary) for row in cells.explained],
+        "mended": [int(row.ordinary and bool(row.remedy)) for row in cells.explained],
         "remedy": [printable(row.remedy, LONGEST_SENTENCE) for row in cells.explained],
     }
 

@@ -9,24 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._explain.patterns import find_patterns
-from rfod._explain.rows import SURPRISING
-from rfod._report.findings import Cells
 from rfod._report.texts import LONGEST_SENTENCE, printable
 from rfod.detection import Detection
 
 
 def patterns_json(
-    found: Detection, picked: NDArray[np.intp], cells: Cells, hidden: Collection[str], most: int
+    found: Detection, picked: NDArray[np.intp], hidden: Collection[str], most: int
 ) -> list[dict[str, Any]]:
-    """Patterns of the cells to blame; where nobody looked for these, of the most surprising cell of the row."""
-    chosen = [cell for cell, explanation in cells.explanations.items() if explanation.blamed]
-    blamed_rows = {int(cells.rows[cell]) for cell in chosen}
-    for start in cells.starts[:-1].tolist():
-        row, j = int(cells.rows[start]), int(cells.columns[start])
-        if row not in blamed_rows and found.surprise[row, j] >= SURPRISING:
-            chosen.append(start)
-    pairs = [(int(cells.rows[cell]), int(cells.columns[cell])) for cell in chosen]
+    """The most common patterns, each with the numbers of its findings."""
     place_of = {row: place for place, row in enumerate(picked.tolist())}
+    wanted = np.ones(found.surprise.shape, dtype=np.bool_)
     return [
         {
             "column": found.columns.index(pattern.column),
@@ -35,5 +27,5 @@ def patterns_json(
             "example": printable(pattern.example.sentence, LONGEST_SENTENCE),
             "findings": [place_of[row] for row in pattern.rows],
         }
-        for pattern in find_patterns(found, pairs, hidden)[:most]
+        for pattern in find_patterns(found, picked, wanted, hidden)[:most]
     ]

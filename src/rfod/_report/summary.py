@@ -86,7 +86,7 @@ def summarise(
         "n_cells": n_cells,
         "rule": rule_words(fdr, top, contamination),
         "columns": columns,
-        "patterns": patterns_json(found, picked, cells, hidden, limits.patterns) if len(worst) else [],
+        "patterns": patterns_json(found, picked, hidden, limits.patterns) if len(worst) else [],
         "findings": findings,
         "cells": told_by_cell,
         "heat": heat_json(found, picked, limits),

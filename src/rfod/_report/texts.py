@@ -16,9 +16,9 @@ def printable(text: object, longest: int = LONGEST) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in cut)
 
 
-def rounded(value: float, digits: int = 4) -> float | None:
+def rounded(value: float | None, digits: int = 4) -> float | None:
     """A number in few digits; None where JSON has no word for it."""
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return float(f"{value:.{digits}g}") if value is not None and math.isfinite(value) else None
 
 
 class TextTable:
