@@ -50,8 +50,7 @@ class Neighbours:
     """Rows of a sample as points: numbers in units of the cell score, categories as they are."""
 
     points: NDArray[np.float32]
-    order: NDArray[np.intp]
-    """Columns, those that tell rows apart best first: a far row is then given up early."""
+    """(column, row)"""
     is_set: NDArray[np.bool_]
     centres: Floats
     ranges: Floats
@@ -59,9 +58,9 @@ class Neighbours:
     def distances(self, values: Sequence[NDArray[Any]], own: NDArray[np.int64]) -> Floats:
         """Mean distance per column from the nearest row of the sample, other than the row itself and one copy of it."""
         out = np.empty(len(own))
-        points = _as_points(values, self.is_set, self.centres, self.ranges)[:, self.order]
-        kernels.nearest_rows(np.ascontiguousarray(points), self.points, self.is_set[self.order], own, out)
-        return np.where(np.isinf(out), 0.0, out / max(1, len(self.order)))
+        points = _as_points(values, self.is_set, self.centres, self.ranges)
+        kernels.nearest_rows(points, self.points, self.is_set, own, out)
+        return np.where(np.isinf(out), 0.0, out / max(1, len(values)))
 
 
 def _as_points(
@@ -85,8 +84,4 @@ def neighbours(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges
         known = values[j][np.isfinite(values[j])]
         centres[j] = np.median(known) if len(known) else 0.0
     points = _as_points(values, is_set, centres, ranges)
-    others = np.roll(points, 1, axis=0)
-    with np.errstate(invalid="ignore"):
-        apart = np.where(is_set, points != others, np.minimum(np.abs(points - others), 1.0))
-    order = np.argsort(-np.nan_to_num(apart).mean(axis=0), kind="stable")
-    return Neighbours(np.ascontiguousarray(points[:, order]), order, is_set, centres, ranges)
+    return Neighbours(np.ascontiguousarray(points.T), is_set, centres, ranges)

@@ -38,6 +38,7 @@ _LEAF = 1 << 28
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
+_PIECE = 256  # rows of a sample that distances are measured from together: they stay in cache
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
@@ -1132,31 +1133,43 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
 
 @kernel
 def nearest_rows(rows, sample, is_set, own, out):
-    """out[i] = smallest sum over columns of the distances of row i from a row of the sample, both (rows, columns) of
-    float32: |difference| of numbers, 0 or 1 for sets; a gap is 1 away from any value. own[i], i's own place in the
-    sample or -1, is passed over, and so is one exact copy: it may be the row itself."""
-    for i in range(rows.shape[0]):
-        best, n_copies = np.float32(np.inf), 0
-        for r in range(sample.shape[0]):
-            if r == own[i]:
-                continue
-            total = np.float32(0.0)
-            for j in range(rows.shape[1]):
-                mine, other = rows[i, j], sample[r, j]
-                if mine == other or (mine != mine and other != other):
-                    continue
-                difference = abs(mine - other)
-                if is_set[j] or difference != difference:
-                    difference = np.float32(1.0)
-                total += difference
-                if total >= best:
-                    break
-            if total == 0.0:
-                n_copies += 1
-                if n_copies == 1:
-                    continue
-            best = min(best, total)
-        out[i] = best
+    """out[i] = smallest sum over columns of the distances of row i from a row of the sample: |difference| of numbers, 0
+    or 1 for sets; a gap is 1 away from any value. rows (row, column) and sample (column, row) are float32, gaps NaN.
+    own[i], i's own place in the sample or -1, is passed over, and so is one exact copy: it may be the row itself.
+
+    Plain loops along the sample, a piece of it at a time, which the compiler turns into vector instructions."""
+    n_rows, n_columns, n_sample = rows.shape[0], rows.shape[1], sample.shape[1]
+    one = np.float32(1.0)
+    n_copies = np.zeros(n_rows, dtype=np.int64)
+    out[:] = np.inf
+    for start in range(0, n_sample, _PIECE):
+        n_piece = min(_PIECE, n_sample - start)
+        piece = sample[:, start : start + n_piece].copy()
+        total = np.empty(n_piece, dtype=np.float32)
+        for i in range(n_rows):
+            total[:] = np.float32(0.0)
+            for j in range(n_columns):
+                mine, others = rows[i, j], piece[j]
+                if mine != mine:
+                    for r in range(n_piece):
+                        total[r] += one if others[r] == others[r] else np.float32(0.0)
+                elif is_set[j]:
+                    for r in range(n_piece):
+                        total[r] += one if others[r] != mine else np.float32(0.0)
+                else:
+                    for r in range(n_piece):
+                        difference = abs(others[r] - mine)
+                        total[r] += difference if difference == difference else one
+            if start <= own[i] < start + n_piece:
+                total[own[i] - start] = np.float32(np.inf)
+            best = out[i]
+            for r in range(n_piece):
+                if total[r] < best:
+                    if total[r] == 0.0 and n_copies[i] == 0:
+                        n_copies[i] = 1
+                    else:
+                        best = np.float64(total[r])
+            out[i] = best
 
 
 # ---------------------------------------------------------------------------------------------------------- validation
