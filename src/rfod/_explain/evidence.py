@@ -19,6 +19,7 @@ COST_PER_SHARE = 20.0  # ... when what is gained is worth it,
 COST_OF_ANY = 0.2  # and worth not to say "all"
 SAME = 0.9  # share of rows with one and the same value that is worth naming
 DIGITS = 3
+FEWEST_AGREEING = 0.5  # share of rows that must lie on the other side of a value to be held against it
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Evidence:
 
 def numeric_evidence(column: Column, such: Floats, observed: float, low: float, high: float) -> Evidence:
     """Against a number expected from `low` to `high`: the bound that (nearly) all rows stay within, or the value that
-    nearly all have."""
+    nearly all have; where many are as far out, how many are within what was expected."""
     name, n_such = one_line(column.name), len(such)
     values, counts = np.unique(such, return_counts=True)
     if n_such and counts.max() >= SAME * n_such and values[np.argmax(counts)] != observed:
@@ -46,8 +47,9 @@ def numeric_evidence(column: Column, such: Floats, observed: float, low: float, 
     side = np.sort(such if is_high else -such)
     mark = observed if is_high else -observed
     inside = side[side < mark]
-    if not len(inside):
-        return Evidence(n_such, 0, _bound(column, observed, is_high, strict=True), "are")
+    if len(inside) < FEWEST_AGREEING * n_such or not n_such:
+        n_agree = int(np.count_nonzero((such >= low) & (such <= high)))
+        return Evidence(n_such, n_agree, f"between {_text(column, low)} and {_text(column, high)}", "are")
     n_dropped = np.arange(min(len(inside), 1 + int(MOST_LEFT_OUT * n_such)))
     bounds = inside[len(inside) - 1 - n_dropped]
     bounds = bounds[: max(1, int(np.count_nonzero(bounds >= (high if is_high else -low))))]
@@ -63,14 +65,10 @@ def numeric_evidence(column: Column, such: Floats, observed: float, low: float, 
     return Evidence(n_such, n_agree, _bound(column, limit if is_high else -limit, is_high), "are")
 
 
-def _bound(column: Column, value: float, is_high: bool, strict: bool = False) -> str:
+def _bound(column: Column, value: float, is_high: bool) -> str:
     text = _text(column, value)
-    if column.kind == "datetime" or column.kind == "time":
-        if strict:
-            return f"before {text}" if is_high else f"after {text}"
+    if column.kind in ("datetime", "time"):
         return f"{text} or earlier" if is_high else f"{text} or later"
-    if strict:
-        return f"below {text}" if is_high else f"above {text}"
     return f"at most {text}" if is_high else f"at least {text}"
 
 

@@ -31,6 +31,7 @@ class Expected:
     """"expected 24 to 38", "expected about 7", "expected DHL", "expected DHL (60 %) or UPS (30 %)"."""
     low: float = math.nan
     high: float = math.nan
+    """As rounded as their texts."""
     low_text: str | None = None
     high_text: str | None = None
     likely: tuple[tuple[str, float], ...] = ()
@@ -66,12 +67,12 @@ def expected_number(column: Column, expected: float, low: float, high: float, ob
         first = last = middle = low
     texts = [grouped(text) for text in value_text(column, np.array([middle, first, last]))]
     if not has_range:
-        return Expected(texts[0], f"expected about {texts[0]}", low, high)
+        return Expected(texts[0], f"expected about {texts[0]}", first, last)
     if not is_outside:
         words = f"expected about {texts[0]}"
     else:
         words = f"expected {texts[1]}" if texts[1] == texts[2] else f"expected {texts[1]} to {texts[2]}"
-    return Expected(texts[0], words, low, high, texts[1], texts[2])
+    return Expected(texts[0], words, first, last, texts[1], texts[2])
 
 
 def _step(column: Column, width: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 
 from rfod._explain.cell import CellExplanation
 from rfod._explain.condition import Condition, category_text
-from rfod._explain.found import Found
+from rfod._explain.found import Found, Positions
+from rfod._explain.reasons import Clause
 from rfod._explain.rows import explain_rows
+from rfod._run.judging import Rows
+from rfod._table.binning import Feature
 from rfod._table.encode import one_line
 
-Positions = NDArray[np.intp]
-
-MOST_EXPLAINED = 300  # findings whose reasons are looked for, the most surprising of each sort; others follow them
-FEWEST_EXPLAINED = 3  # of each sort
 MOST_REPAIRED = 1_000  # rows whose cells to blame are looked for
-COMMON = 0.5  # share of the training rows that a condition may hold for and still tell something
+BASE_ROWS = 4_096  # of the table, evenly spaced, that findings are compared with
+COMMON = 0.5  # share of the table that a condition may hold for and still tell something
+LIFT = 2.0  # times as often it must hold for the findings
+CLEARLY = 3.0  # log likelihood ratio, and log(conditions tried) more, by which it must set them apart
 FEWEST = 2
+MOST_VALUES = 5  # categories of a column that are tried
+QUANTILES = ((0.0, 0.1, 0.25), (1.0, 0.9, 0.75))  # of the findings' values, tried as bounds
 
 
 @dataclass(frozen=True)
@@ -56,32 +60,39 @@ class Pattern:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Findings of column j that belong together, most surprising first."""
+
+    j: int
+    rows: list[int]
+    condition: Condition | None
+
+
 def find_patterns(
     found: Found, rows: Positions, wanted: NDArray[np.bool_], hidden: Collection[str] = ()
 ) -> list[Pattern]:
     """Group those cells of rows that are wanted and to blame, most frequent first."""
-    cells = sorted(_to_blame(found, rows, wanted), key=lambda cell: (-found.surprise[cell], cell))
-    whats = _whats(found, cells, hidden)
-    groups: dict[tuple[int, str], list[int]] = {}
-    for (row, j), what in zip(cells, whats, strict=True):
-        groups.setdefault((j, what), []).append(row)
-    share = max(FEWEST_EXPLAINED, MOST_EXPLAINED // max(1, len(groups)))
-    asked = [(row, j) for (j, _), members in groups.items() for row in members[:share]]
-    explained = _explained(found, asked, hidden)
-    patterns: list[Pattern] = []
-    for (j, what), members in groups.items():
-        patterns += _split(found, j, what, members, explained, hidden)
-    return sorted(patterns, key=lambda pattern: -pattern.n_findings)
+    cells = sorted(set(_to_blame(found, rows, wanted)), key=lambda cell: (-found.surprise[cell], cell))
+    members: dict[tuple[int, str], list[int]] = {}
+    for (row, j), what in zip(cells, _whats(found, cells, hidden), strict=True):
+        members.setdefault((j, what), []).append(row)
+    n_rows = len(found.row_scores)
+    base = found._read(np.arange(0, n_rows, max(1, n_rows // BASE_ROWS)))
+    groups = [(what, group) for (j, what), own in members.items() for group in _split(found, j, own, base, hidden)]
+    return sorted(_patterns(found, groups, hidden), key=lambda pattern: -pattern.n_findings)
 
 
 def _to_blame(found: Found, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Row and column number of cells to blame; of rows beyond the worst ones, just the most surprising cell."""
-    surprise = np.where(wanted[rows], found.surprise[rows], 0.0)
-    rows = rows[np.argsort(-surprise.max(axis=1, initial=0), kind="stable")]
+    worst = np.where(wanted[rows], found.surprise[rows], 0.0).max(axis=1, initial=0)
+    rows = rows[np.argsort(-worst, kind="stable")]
     for row, repair in zip(rows.tolist(), found._repairs(rows[:MOST_REPAIRED]), strict=False):
         yield from ((row, j) for j in repair.columns if wanted[row, j])
     for row in rows[MOST_REPAIRED:].tolist():
-        yield row, int(np.argmax(np.where(wanted[row], found.surprise[row], 0.0)))
+        surprise = np.where(wanted[row], found.surprise[row], 0.0)
+        if surprise.any():
+            yield row, int(np.argmax(surprise))
 
 
 def _whats(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[str]:
@@ -109,61 +120,80 @@ def _whats(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[st
     return told
 
 
-def _explained(
-    found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[str]
-) -> dict[tuple[int, int], CellExplanation]:
-    only: dict[int, set[int]] = {}
-    for row, j in cells:
-        only.setdefault(row, set()).add(j)
-    rows = np.array(list(only), dtype=np.intp)
-    told = explain_rows(found, rows, len(found.columns), hidden, list(only.values()))
-    number = {name: j for j, name in enumerate(found.columns)}
-    return {(row, number[cell.column]): cell for row, whole in zip(only, told, strict=True) for cell in whole.cells}
-
-
-def _split(
-    found: Found,
-    j: int,
-    what: str,
-    rows: Sequence[int],
-    explained: dict[tuple[int, int], CellExplanation],
-    hidden: Collection[str],
-) -> Iterator[Pattern]:
-    """Findings of one sort, by the conditions that most of them share; the rest, if any, without one."""
-    reasons = found._reasons
-    encoded = found._read(np.array(rows, dtype=np.intp)).encoded
-    left = np.arange(len(rows))
+def _split(found: Found, j: int, rows: Sequence[int], base: Rows, hidden: Collection[str]) -> Iterator[_Group]:
+    """Rows with findings of one sort, by the conditions that set them apart from the table; the rest without one."""
+    left = np.array(rows, dtype=np.intp)
     while len(left) >= FEWEST:
-        counted: Counter[Condition] = Counter()
-        for place in left.tolist():
-            cell = explained.get((rows[place], j))
-            counted.update(cell.conditions if cell else ())
-        meets = {condition: reasons.meets(condition, encoded)[left] for condition in counted}
-        telling = [c for c in counted if meets[c].sum() >= FEWEST and reasons.met(c).mean() <= COMMON]
-        if not telling:
+        read = found._read(left)
+        condition = _shared(found, j, read, base, hidden)
+        if condition is None:
             break
-        best = max(telling, key=lambda c: (int(meets[c].sum()), counted[c], -len(c.text)))
-        yield _pattern(
-            found, j, what, (best,), [rows[place] for place in left[meets[best]].tolist()], explained, hidden
-        )
-        left = left[~meets[best]]
+        meets = found._reasons.meets(condition, read.encoded)
+        if meets.sum() < FEWEST:
+            break
+        yield _Group(j, left[meets].tolist(), condition)
+        left = left[~meets]
     if len(left):
-        yield _pattern(found, j, what, (), [rows[place] for place in left.tolist()], explained, hidden)
+        yield _Group(j, left.tolist(), None)
 
 
-def _pattern(
-    found: Found,
-    j: int,
-    what: str,
-    conditions: tuple[Condition, ...],
-    rows: Sequence[int],
-    explained: dict[tuple[int, int], CellExplanation],
-    hidden: Collection[str],
-) -> Pattern:
-    name, n_findings = found.columns[j], len(rows)
-    known = next((row for row in rows if (row, j) in explained), rows[0])
-    example = (explained if (known, j) in explained else _explained(found, [(known, j)], hidden))[known, j]
-    where = f" where {conditions[0].text}" if conditions else ""
-    counted = "1 row" if n_findings == 1 else f"{n_findings:,} rows"
-    sentence = f"{counted}: {one_line(name)} {what}{where}"
-    return Pattern(name, what, conditions, n_findings, tuple(int(row) for row in rows), example, sentence)
+def _shared(found: Found, j: int, read: Rows, base: Rows, hidden: Collection[str]) -> Condition | None:
+    """The condition that sets rows apart most clearly, if any does: by the likelihood of so many meeting it."""
+    model, n_rows = found._model, len(read)
+    best, best_gain, n_tried = None, 0.0, 0
+    for f, feature in enumerate(model.features):
+        if feature.column == j or model.columns[feature.column].name in hidden:
+            continue
+        own, others = read.block[:, f].astype(np.int64), base.block[:, f].astype(np.int64)
+        for clause in _clauses(f, feature, own):
+            n_tried += 1
+            n_meet, share = int(clause.meets(own).sum()), float(clause.meets(others).mean())
+            share = max(share, 0.5 / len(base))
+            if n_meet < FEWEST or share > COMMON or n_meet / n_rows < LIFT * share:
+                continue
+            gain = n_meet * math.log(n_meet / n_rows / share)
+            if n_meet < n_rows:
+                gain += (n_rows - n_meet) * math.log((1 - n_meet / n_rows) / (1 - share))
+            if gain > best_gain:
+                best, best_gain = clause, gain
+    if best is None or best_gain < CLEARLY + math.log(n_tried):
+        return None
+    member = int(np.flatnonzero(best.meets(read.block[:, best.feature].astype(np.int64)))[0])
+    return found._reasons.condition(best, [column[member] for column in read.encoded])
+
+
+def _clauses(f: int, feature: Feature, own: NDArray[np.int64]) -> Iterator[Clause]:
+    """What rows with these codes of a feature may have in common."""
+    codes, counts = np.unique(own, return_counts=True)
+    if feature.is_set:
+        is_named = ~((codes == 0) | ((codes == feature.n_codes - 1) & feature.shared))
+        for code in codes[is_named][np.argsort(-counts[is_named], kind="stable")][:MOST_VALUES].tolist():
+            yield Clause(f, codes=frozenset({code}))
+        return
+    if codes[0] == 0:
+        yield Clause(f, 0, 0)
+    present = np.sort(own[own > 0])
+    if len(present):
+        low, high = ([int(np.quantile(present, q, method="nearest")) for q in side] for side in QUANTILES)
+        yield from (Clause(f, first, 255) for first in dict.fromkeys(low))
+        yield from (Clause(f, 1, last) for last in dict.fromkeys(high))
+        yield from (Clause(f, first, last) for first, last in dict.fromkeys(zip(low, high, strict=True)))
+
+
+def _patterns(found: Found, groups: Sequence[tuple[str, _Group]], hidden: Collection[str]) -> Iterator[Pattern]:
+    """Groups in words, with their most surprising finding as example."""
+    firsts = [group.rows[0] for _, group in groups]
+    told = explain_rows(found, np.array(firsts, dtype=np.intp), 1, hidden, [{group.j} for _, group in groups])
+    for (what, group), example in zip(groups, told, strict=True):
+        name, n_findings = found.columns[group.j], len(group.rows)
+        where = f" where {group.condition.text}" if group.condition else ""
+        counted = "1 row" if n_findings == 1 else f"{n_findings:,} rows"
+        yield Pattern(
+            column=name,
+            what=what,
+            conditions=(group.condition,) if group.condition else (),
+            n_findings=n_findings,
+            rows=tuple(group.rows),
+            example=example.cells[0],
+            sentence=f"{counted}: {one_line(name)} {what}{where}",
+        )

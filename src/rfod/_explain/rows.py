@@ -75,9 +75,10 @@ def _choose(
     chosen = []
     for place, (row, repair) in enumerate(zip(rows.tolist(), repairs, strict=True)):
         surprise = found.surprise[row]
-        order = [int(j) for j in np.argsort(-surprise, kind="stable") if surprise[j] >= SURPRISING]
-        columns = list(dict.fromkeys([*repair.columns, *order])) or [int(np.argmax(surprise))]
-        columns = [j for j in columns if not np.isnan(found._judged.local[row, j])]
+        order = [int(j) for j in np.argsort(-surprise, kind="stable") if not np.isnan(found._judged.local[row, j])]
+        if only is None:
+            order = [j for j in order if surprise[j] >= SURPRISING or j == order[0]]
+        columns = list(dict.fromkeys([*repair.columns, *order]))
         if only is not None:
             columns = [j for j in columns if j in only[place]]
         chosen += [_Cell(place, j, j in repair.columns) for j in columns[: max(n_cells, 0)]]

@@ -24,6 +24,7 @@ def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tup
 
 def value_sentence(name: str, observed: str, expected: str, because: str) -> str:
     """A value that is not the expected one."""
+    observed = {"inf": "infinite", "-inf": "minus infinity"}.get(observed, observed)
     return f"{one_line(name)} is {observed}; {expected}{because}"
 
 
