@@ -33,9 +33,10 @@ def main() -> None:
         path = Path(folder) / "report.html"
         rfod.write_report(found, path, fdr=0.2, title="shipments.csv")
         browser = playwright.chromium.launch(executable_path=browser_program(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1180, "height": 1000}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1180, "height": 1380}, color_scheme="light")
         page.goto(path.as_uri())
         page.screenshot(path=FIGURES / "report.png")
+        page.set_viewport_size({"width": 1180, "height": 800})
         page.locator("#finding-table .open").first.click()
         page.locator("#detail figure svg").first.wait_for()
         page.wait_for_timeout(200)

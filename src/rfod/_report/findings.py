@@ -107,6 +107,9 @@ def cells_json(
     for cell, explanation in cells.explanations.items():
         told["sentence"][cell] = printable(explanation.sentence, LONGEST_SENTENCE)
         told["expected"][cell] = texts.number(printable(explanation.expected))
+        for name, text in (("low", explanation.low), ("high", explanation.high)):
+            if text is not None and told[name][cell] is not None:
+                told[name][cell] = texts.number(printable(text))
     return told
 
 

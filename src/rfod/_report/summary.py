@@ -165,7 +165,7 @@ def words(told: Mapping[str, Any]) -> list[str]:
         sentences.append(f"No row of {m:,} is a finding ({told['rule']}). The highest scores are shown below.")
     columns = told["columns"]
     blamed = sorted((column for column in columns if column["n_worst"]), key=lambda column: -column["n_worst"])
-    if n and blamed:
+    if n and blamed and blamed[0]["n_worst"] > 1:
         named = ", ".join(f"{column['name']} ({column['n_worst']:,})" for column in blamed[:3])
         sentences.append(f"Most often the worst cell is in {named}.")
     blind = [column["name"] for column in columns if column["verdict"] == "blind"]

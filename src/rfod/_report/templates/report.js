@@ -75,13 +75,21 @@
 
   // ------------------------------------------------------------------------------------------------------- patterns
 
+  const MOST_PATTERNS = 8;
   function drawPatterns() {
     byId("patterns").hidden = !patterns.length;
     const most = Math.max(1, ...patterns.map((pattern) => pattern.n_findings));
     patterns.forEach((pattern, number) => {
       const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choosePattern(state.pattern === number ? null : number) },
         make("span", { class: "count" }, whole.format(pattern.n_findings)), make("span", {}, told(pattern.sentence), make("small", {}, pattern.n_findings > 1 ? "for example: " : null, told(pattern.example))), meter(pattern.n_findings / most));
-      byId("pattern-list").append(make("li", {}, button));
+      byId("pattern-list").append(make("li", { hidden: number >= MOST_PATTERNS }, button));
+    });
+    const more = byId("pattern-more");
+    more.parentElement.parentElement.hidden = patterns.length <= MOST_PATTERNS;
+    byId("pattern-count").textContent = `${MOST_PATTERNS} of ${plural(patterns.length, "pattern", "patterns")}`;
+    more.addEventListener("click", () => {
+      for (const item of byId("pattern-list").children) item.hidden = false;
+      more.parentElement.parentElement.hidden = true;
     });
   }
   function choosePattern(number) {
