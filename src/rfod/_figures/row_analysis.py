@@ -107,7 +107,7 @@ class _Panel:
 
     def add_band(self, layout: dict[str, Any], low: float, high: float) -> None:
         layout["shapes"].append(
-            self._over_height(low, high) | {"type": "rect", "fillcolor": BAND, "line": {"width": 0}}
+            self._over_height(low, high) | {"type": "rect", "fillcolor": BAND, "line": {"width": 2, "color": BAND}}
         )
 
     def add_arrow(self, layout: dict[str, Any], at_right: bool) -> None:
@@ -145,7 +145,7 @@ def _draw_numbers(
     told = texts[0]
     if np.isfinite(low) and np.isfinite(high):
         panel.add_band(layout, spread.place(low), spread.place(high))
-        interval = f"({texts[1]} to {texts[2]})"
+        interval = f"({texts[1]} to {texts[2]})" if texts[1] != texts[2] else f"(mostly {texts[1]})"
         told += f"{'<br>' if len(told) + len(interval) > _LONGEST_LINE else ' '}{interval}"
     if np.isfinite(expected):
         panel.add_line(layout, spread.place(expected), EXPECTED, "dash")
