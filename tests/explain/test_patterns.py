@@ -73,10 +73,9 @@ def test_categories_name_both_values() -> None:
     found = small(n_estimators=20).fit(parcels(2000, seed=0)).detect(table)
     patterns = found.patterns(wrong)
     assert sum(pattern.n_findings for pattern in patterns) >= 9
-    assert {pattern.sentence.partition(" rows: ")[2] for pattern in patterns[:2]} == {
-        "zone is north instead of south where carrier = UPS",
-        "carrier is UPS instead of DHL where zone = north",
-    }
+    for pattern in patterns:
+        assert pattern.what in ("is north instead of south", "is UPS instead of DHL")
+        assert f"row{'s' if pattern.n_findings > 1 else ''}: {pattern.column} {pattern.what}" in pattern.sentence
 
 
 def test_json_is_plain(found: Any) -> None:

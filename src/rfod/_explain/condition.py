@@ -23,6 +23,7 @@ _MONTHS += ["September", "October", "November", "December"]
 _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
 MANY_DIGITS = 6
+LEAST = 1e-3  # seconds; dates are not told more exactly
 SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
 _DATE_WORDS = {"<": "before", "<=": "up to", ">": "after", ">=": "from"}
 
@@ -94,12 +95,12 @@ def set_condition(column: Column, codes: Sequence[int], excluded: bool = False) 
 
 
 def range_condition(
-    column: Column, feature: Feature, low: int, high: int, known: NDArray[np.float64], own: float
+    column: Column, feature: Feature, low: int, high: int, known: NDArray[np.float64], own: NDArray[np.float64]
 ) -> Condition | None:
     """Codes `low` to `high` of an ordered feature, in round numbers of its column.
 
-    `known` are the feature's numbers in the sample, `own` that of the row. Bounds are moved to rounder numbers as long
-    as hardly any of them change sides; a bound that nothing in the sample lies beyond is left out.
+    `known` are the feature's numbers in the sample, `own` those of the rows it is said of. Bounds are moved to rounder
+    numbers as long as hardly any of the sample change sides; one that nothing in the sample lies beyond is left out.
     """
     present = known[~np.isnan(known)]
     from_edge = float(feature.edges[low - 2]) if low >= 2 else -math.inf
@@ -108,7 +109,7 @@ def range_condition(
     below, above = present[present <= from_edge], present[present > to_edge]
     inside.sort()
     slack = int(SLACK * len(inside))
-    least, most = float(min(inside[slack], own)), float(max(inside[len(inside) - 1 - slack], own))
+    least, most = float(min(inside[slack], *own)), float(max(inside[len(inside) - 1 - slack], *own))
     bound = _Bounds(column, feature.part, bool(np.all(present == np.floor(present))))
     if not len(below) and not len(above):
         return gap_condition(column, False) if np.isnan(known).any() else None
@@ -125,7 +126,7 @@ def range_condition(
     if not len(above):
         return bound.condition(*bound.lowest(before, least, from_edge))
     first = bound.rounded(before, least, from_edge)
-    last = -bound.rounded(-beyond, -most, -to_edge)
+    last = bound.last(most, beyond, to_edge)
     return bound.condition("between", first, last)
 
 
@@ -159,6 +160,13 @@ class _Bounds:
         if self.column.kind == "datetime":
             return roundest_moment(above, up_to)
         return roundest_seconds(above, up_to)
+
+    def last(self, most: float, above: float, near: float) -> float:
+        """A round number in [most, above)."""
+        if self.is_number:
+            return -self.rounded(-above, -most, -near)
+        second_before = math.ceil(above) - 1.0
+        return self.rounded(most - LEAST, second_before, near) if second_before > most else most
 
     def highest(self, most: float, above: float, near: float) -> tuple[str, float]:
         """`< x` or `<= x`, for values of at most `most`."""

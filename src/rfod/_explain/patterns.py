@@ -23,7 +23,8 @@ MOST_REPAIRED = 1_000  # rows whose cells to blame are looked for
 BASE_ROWS = 4_096  # of the table, evenly spaced, that findings are compared with
 COMMON = 0.5  # share of the table that a condition may hold for and still tell something
 LIFT = 2.0  # times as often it must hold for the findings
-CLEARLY = 3.0  # log likelihood ratio, and log(conditions tried) more, by which it must set them apart
+CLEARLY = 3.0  # log likelihood ratio by which it must set them apart
+MOST_EXPLAINED, ALL_EXPLAINED = 5, 300  # findings of one sort, and in all, whose reasons are looked for
 FEWEST = 2
 MOST_VALUES = 5  # categories of a column that are tried
 QUANTILES = ((0.0, 0.1, 0.25), (1.0, 0.9, 0.75))  # of the findings' values, tried as bounds
@@ -79,8 +80,21 @@ def find_patterns(
         members.setdefault((j, what), []).append(row)
     n_rows = len(found.row_scores)
     base = found._read(np.arange(0, n_rows, max(1, n_rows // BASE_ROWS)))
-    groups = [(what, group) for (j, what), own in members.items() for group in _split(found, j, own, base, hidden)]
+    n_each = min(MOST_EXPLAINED, max(1, ALL_EXPLAINED // max(1, len(members))))
+    firsts = [(row, j) for (j, _), own in members.items() for row in own[:n_each] if len(own) >= FEWEST]
+    reasons: dict[tuple[int, int], tuple[Condition, ...]] = {
+        cell: told.conditions for cell, told in zip(firsts, _explain(found, firsts, hidden), strict=True)
+    }
+    groups: list[tuple[str, _Group]] = []
+    for (j, what), own in members.items():
+        known = [condition for row in own[:n_each] for condition in reasons.get((row, j), ())]
+        groups += ((what, group) for group in _split(found, j, own, base, known, hidden))
     return sorted(_patterns(found, groups, hidden), key=lambda pattern: -pattern.n_findings)
+
+
+def _explain(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[CellExplanation]:
+    rows = np.array([row for row, _ in cells], dtype=np.intp)
+    return [row.cells[0] for row in explain_rows(found, rows, 1, hidden, [{j} for _, j in cells])]
 
 
 def _to_blame(found: Found, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
@@ -111,7 +125,7 @@ def _whats(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[st
         elif kind == "present":
             told.append("has a value, which it practically never has")
         elif kind in ("unseen", "near miss"):
-            told.append(f"is '{text}', which was never seen in training")
+            told.append(f"is '{text}' (never seen in training)")
         elif column.is_categorical:
             told.append(f"is {category_text(text)} instead of {category_text(wanted)}")
         else:
@@ -120,12 +134,14 @@ def _whats(found: Found, cells: Sequence[tuple[int, int]], hidden: Collection[st
     return told
 
 
-def _split(found: Found, j: int, rows: Sequence[int], base: Rows, hidden: Collection[str]) -> Iterator[_Group]:
+def _split(
+    found: Found, j: int, rows: Sequence[int], base: Rows, reasons: Sequence[Condition], hidden: Collection[str]
+) -> Iterator[_Group]:
     """Rows with findings of one sort, by the conditions that set them apart from the table; the rest without one."""
     left = np.array(rows, dtype=np.intp)
     while len(left) >= FEWEST:
         read = found._read(left)
-        condition = _shared(found, j, read, base, hidden)
+        condition = _shared(found, j, read, base, reasons, hidden)
         if condition is None:
             break
         meets = found._reasons.meets(condition, read.encoded)
@@ -137,53 +153,69 @@ def _split(found: Found, j: int, rows: Sequence[int], base: Rows, hidden: Collec
         yield _Group(j, left.tolist(), None)
 
 
-def _shared(found: Found, j: int, read: Rows, base: Rows, hidden: Collection[str]) -> Condition | None:
-    """The condition that sets rows apart most clearly, if any does: by the likelihood of so many meeting it."""
-    model, n_rows = found._model, len(read)
-    best, best_gain, n_tried = None, 0.0, 0
+def _shared(
+    found: Found, j: int, read: Rows, base: Rows, reasons: Sequence[Condition], hidden: Collection[str]
+) -> Condition | None:
+    """The condition that sets rows apart most clearly, if any does.
+
+    Reasons of single findings are tried, and any value or range of another column that the rows have in common; these
+    must set them apart more clearly, since there are many and they are made to fit.
+    """
+    model, meets = found._model, found._reasons.meets
+    best: Condition | Clause | None = None
+    best_gain, n_tried = CLEARLY, len(model.features) * MOST_VALUES
+    for condition in dict.fromkeys(reasons):
+        gain = _gain(meets(condition, read.encoded), meets(condition, base.encoded))
+        if gain > best_gain:
+            best, best_gain = condition, gain
     for f, feature in enumerate(model.features):
         if feature.column == j or model.columns[feature.column].name in hidden:
             continue
         own, others = read.block[:, f].astype(np.int64), base.block[:, f].astype(np.int64)
-        for clause in _clauses(f, feature, own):
-            n_tried += 1
-            n_meet, share = int(clause.meets(own).sum()), float(clause.meets(others).mean())
-            share = max(share, 0.5 / len(base))
-            if n_meet < FEWEST or share > COMMON or n_meet / n_rows < LIFT * share:
-                continue
-            gain = n_meet * math.log(n_meet / n_rows / share)
-            if n_meet < n_rows:
-                gain += (n_rows - n_meet) * math.log((1 - n_meet / n_rows) / (1 - share))
+        for clause, n_fitted in _clauses(f, feature, own):
+            cost = math.log(n_tried) + n_fitted * math.log(len(read))
+            gain = _gain(clause.meets(own), clause.meets(others)) - cost
             if gain > best_gain:
                 best, best_gain = clause, gain
-    if best is None or best_gain < CLEARLY + math.log(n_tried):
-        return None
-    member = int(np.flatnonzero(best.meets(read.block[:, best.feature].astype(np.int64)))[0])
-    return found._reasons.condition(best, [column[member] for column in read.encoded])
+    if not isinstance(best, Clause):
+        return best
+    members = best.meets(read.block[:, best.feature].astype(np.int64))
+    return found._reasons.condition(best, [column[members] for column in read.encoded])
 
 
-def _clauses(f: int, feature: Feature, own: NDArray[np.int64]) -> Iterator[Clause]:
-    """What rows with these codes of a feature may have in common."""
+def _gain(own: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
+    """How clearly rows are set apart by what they meet: log likelihood ratio; 0 for what is too common."""
+    n_meet, n_rows = int(own.sum()), len(own)
+    share = max(float(others.mean()), 0.5 / len(others))
+    if n_meet < FEWEST or share > COMMON or n_meet / n_rows < LIFT * share:
+        return 0.0
+    gain = n_meet * math.log(n_meet / n_rows / share)
+    if n_meet < n_rows:
+        gain += (n_rows - n_meet) * math.log((1 - n_meet / n_rows) / (1 - share))
+    return gain
+
+
+def _clauses(f: int, feature: Feature, own: NDArray[np.int64]) -> Iterator[tuple[Clause, int]]:
+    """What rows with these codes of a feature may have in common, and how many bounds were made to fit them."""
     codes, counts = np.unique(own, return_counts=True)
     if feature.is_set:
         is_named = ~((codes == 0) | ((codes == feature.n_codes - 1) & feature.shared))
         for code in codes[is_named][np.argsort(-counts[is_named], kind="stable")][:MOST_VALUES].tolist():
-            yield Clause(f, codes=frozenset({code}))
+            yield Clause(f, codes=frozenset({code})), 0
         return
     if codes[0] == 0:
-        yield Clause(f, 0, 0)
+        yield Clause(f, 0, 0), 0
     present = np.sort(own[own > 0])
     if len(present):
         low, high = ([int(np.quantile(present, q, method="nearest")) for q in side] for side in QUANTILES)
-        yield from (Clause(f, first, 255) for first in dict.fromkeys(low))
-        yield from (Clause(f, 1, last) for last in dict.fromkeys(high))
-        yield from (Clause(f, first, last) for first, last in dict.fromkeys(zip(low, high, strict=True)))
+        yield from ((Clause(f, first, 255), 1) for first in dict.fromkeys(low))
+        yield from ((Clause(f, 1, last), 1) for last in dict.fromkeys(high))
+        yield from ((Clause(f, first, last), 2) for first, last in dict.fromkeys(zip(low, high, strict=True)))
 
 
 def _patterns(found: Found, groups: Sequence[tuple[str, _Group]], hidden: Collection[str]) -> Iterator[Pattern]:
     """Groups in words, with their most surprising finding as example."""
-    firsts = [group.rows[0] for _, group in groups]
-    told = explain_rows(found, np.array(firsts, dtype=np.intp), 1, hidden, [{group.j} for _, group in groups])
+    told = _explain(found, [(group.rows[0], group.j) for _, group in groups], hidden)
     for (what, group), example in zip(groups, told, strict=True):
         name, n_findings = found.columns[group.j], len(group.rows)
         where = f" where {group.condition.text}" if group.condition else ""
@@ -194,6 +226,6 @@ def _patterns(found: Found, groups: Sequence[tuple[str, _Group]], hidden: Collec
             conditions=(group.condition,) if group.condition else (),
             n_findings=n_findings,
             rows=tuple(group.rows),
-            example=example.cells[0],
+            example=example,
             sentence=f"{counted}: {one_line(name)} {what}{where}",
         )

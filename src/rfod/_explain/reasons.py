@@ -238,10 +238,10 @@ class Reasons:
     # ---------------------------------------------------------------------------------------------------------- words
 
     def condition(self, clause: Clause, values: Sequence[Any]) -> Condition | None:
-        """A clause in words; `values` is the row, encoded. None for what everything in the sample meets."""
+        """A clause in words that is true of a row, or of several, given by its encoded values. None for what everything
+        in the sample meets."""
         feature = self.model.features[clause.feature]
         column = self.model.columns[feature.column]
-        own = values[feature.column]
         if clause.codes is not None:
             if 0 in clause.codes:
                 return gap_condition(column, True)
@@ -251,8 +251,8 @@ class Reasons:
             return set_condition(column, sorted(code - 1 for code in others), excluded=True)
         if clause.high == 0:
             return gap_condition(column, True)
-        number = float(feature.numbers(np.array([own], dtype=np.float64))[0])
-        return range_condition(column, feature, clause.low, clause.high, self.numbers(clause.feature), number)
+        own = feature.numbers(np.atleast_1d(np.asarray(values[feature.column], dtype=np.float64)))
+        return range_condition(column, feature, clause.low, clause.high, self.numbers(clause.feature), own)
 
     def met(self, condition: Condition) -> Mask:
         """Rows of the sample that meet a condition, by their values and not their codes."""
