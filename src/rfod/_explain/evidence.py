@@ -34,6 +34,11 @@ class Evidence:
     negative: bool = False
     """The claim is what rows are not: `n_agree` is the number of rows it does not hold for."""
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether most rows agree: only then are they held against the cell."""
+        return self.n_agree >= FEWEST_AGREEING * max(1, self.n_such)
+
 
 def numeric_evidence(column: Column, such: Floats, observed: float, low: float, high: float) -> Evidence:
     """Against a number expected from `low` to `high`: the bound that (nearly) all rows stay within, or the value that
@@ -49,6 +54,8 @@ def numeric_evidence(column: Column, such: Floats, observed: float, low: float, 
     inside = side[side < mark]
     if len(inside) < FEWEST_AGREEING * n_such or not n_such:
         n_agree = int(np.count_nonzero((such >= low) & (such <= high)))
+        if low == high:
+            return Evidence(n_such, n_agree, f"{name} = {_text(column, low)}", "have")
         return Evidence(n_such, n_agree, f"between {_text(column, low)} and {_text(column, high)}", "are")
     n_dropped = np.arange(min(len(inside), 1 + int(MOST_LEFT_OUT * n_such)))
     bounds = inside[len(inside) - 1 - n_dropped]

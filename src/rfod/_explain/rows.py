@@ -45,7 +45,9 @@ def explain_rows(
     told = _explain_cells(found, rows, repairs, chosen, hidden)
     cells_of: list[list[CellExplanation]] = [[] for _ in rows]
     for cell, text in zip(chosen, told, strict=True):
-        cells_of[cell.place].append(text)
+        # what looks unusual only beside a cell to blame is left out where nothing can be held against it
+        if cell.blamed or only is not None or not cells_of[cell.place] or 2 * text.n_agree > text.n_such:
+            cells_of[cell.place].append(text)
     keys = found.keys.take(pa.array(rows)).to_pylist() if found.key is not None else [None] * len(rows)
     if found.key in hidden:
         keys = [HIDDEN] * len(rows)

@@ -18,8 +18,9 @@ def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tup
     if conditions:
         texts = [condition.text for condition in conditions]
         listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-        return f" because {listed} ({evidence_words(evidence, ('such row', 'such rows'))})"
-    return f" ({evidence_words(evidence, rows)})" if evidence.n_such else ""
+        told = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_telling else ""
+        return f" because {listed}{told}"
+    return f" ({evidence_words(evidence, rows)})" if evidence.is_telling else ""
 
 
 def value_sentence(name: str, observed: str, expected: str, because: str) -> str:
