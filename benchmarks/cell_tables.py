@@ -33,6 +33,12 @@ def print_tables(results: list[Line]) -> None:
     """Everything that the results allow."""
     for variant in ("one", "two", "dirty"):
         chosen = [line for line in results if line["variant"] == variant]
+        judged = {(line["table"], line["seed"]) for line in chosen if line["method"] == "surprise"}
+        chosen = [line for line in chosen if (line["table"], line["seed"]) in judged]  # the same for all methods
+        if not chosen:
+            continue
+        per_table = {table: sum(pair[0] == table for pair in judged) for table, _ in sorted(judged)}
+        print(f"\n## {variant}\n\nseeds per table: {', '.join(f'{table} {n}' for table, n in per_table.items())}")
         pointed = [line for line in chosen if "cell_ap" in line]
         methods = list(dict.fromkeys(line["method"] for line in pointed))
         for measure, words in MEASURES.items():
@@ -58,15 +64,14 @@ def print_tables(results: list[Line]) -> None:
 
 def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
     for rate in RATES:
-        finding = str(rate)
-        yield [f"false at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["fdr"])]
-        yield [f"in rows without error at {rate:g}", *_by_kind(told, None, lambda line, f=finding: _elsewhere(line, f))]
-        yield [f"found at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["findings"][f]["recall"])]
-        yield [f"to blame: false at {rate:g}", *_by_kind(told, None, lambda line, f=finding: line["blamed"][f]["fdr"])]
-        yield [
-            f"to blame: found at {rate:g}",
-            *_by_kind(told, None, lambda line, f=finding: line["blamed"][f]["recall"]),
-        ]
+        at = f"at {rate:g}"
+        yield [f"findings {at}", *_pooled(told, "findings", rate, lambda found: (found["n_flagged"], None))]
+        yield [f"- false {at}, pooled", *_pooled(told, "findings", rate, _false)]
+        yield [f"- in rows without an error {at}, pooled", *_pooled(told, "findings", rate, _elsewhere)]
+        yield [f"- false {at}, mean of tables", *_mean_of(told, "findings", rate, "fdr")]
+        yield [f"- found {at}", *_mean_of(told, "findings", rate, "recall")]
+        yield [f"to blame as well: false {at}, pooled", *_pooled(told, "blamed", rate, _false)]
+        yield [f"- found {at}", *_mean_of(told, "blamed", rate, "recall")]
     for key, words in (
         ("default_row_auc_roc", "AUC-ROC over rows, rfod's row score"),
         ("expected_distance_median", "expected number, distance (median)"),
@@ -80,10 +85,29 @@ def _rfod_rows(told: list[Line]) -> Iterable[list[str]]:
         yield [words, *_by_kind(told, None, lambda line, k=key: line[k])]
 
 
-def _elsewhere(line: Line, rate: str) -> float:
-    """Share of the findings that are in rows without an error."""
-    found = line["findings"][rate]
-    return (found["n_false"] - found["n_false_in_wrong_rows"]) / max(1, found["n_flagged"])
+def _false(found: Line) -> tuple[int, int | None]:
+    return found["n_false"], found["n_flagged"]
+
+
+def _elsewhere(found: Line) -> tuple[int, int | None]:
+    return found["n_false"] - found["n_false_in_wrong_rows"], found["n_flagged"]
+
+
+def _pooled(
+    told: list[Line], what: str, rate: float, counts: Callable[[Line], tuple[int, int | None]]
+) -> Iterable[str]:
+    """Per kind and over all: a sum over tables and seeds, or a share of sums."""
+    for kinds in (*((kind,) for kind in KINDS), KINDS):
+        pairs = [counts(line[what][str(rate)]) for line in told if line["kind"] in kinds]
+        part, wholes = sum(pair[0] for pair in pairs), [pair[1] for pair in pairs]
+        if None in wholes:
+            yield f"{part:,}"
+        else:
+            yield f"{part / sum(wholes):.3f}" if sum(wholes) else "-"
+
+
+def _mean_of(told: list[Line], what: str, rate: float, measure: str) -> list[str]:
+    return _by_kind(told, None, lambda line: line[what][str(rate)][measure])
 
 
 def _by_kind(lines: list[Line], method: str | None, value: Callable[[Line], float | None]) -> list[str]:
