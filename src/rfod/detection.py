@@ -148,15 +148,19 @@ class Detection:
 
     @cached_property
     def row_p_values(self) -> Floats:
-        """How likely a row like those of training scores at least as high.
+        """How likely a row like those of training is at least as unusual: by its score, or by its worst cell.
 
-        For new rows: the share of training rows, judged out of bag, that do (conformal; never below 1 / (n + 1)). For
-        the rows of the training table itself: beyond its 90 % quantile, the tail of a log-normal distribution fitted to
-        the bulk of the scores.
+        Twice the smaller of two p-values, at most 1. By score, for new rows: the share of training rows, judged out of
+        bag, that score at least as high (conformal; never below 1 / (n + 1)); for the rows of the training table
+        itself: beyond its 90 % quantile, the tail of a log-normal distribution fitted to the bulk of the scores. By
+        cells: 10 ** -surprise of the most surprising one, times the number of columns.
         """
         if self._own_rows:
-            return own_p_values(self.row_scores)
-        return conformal_p_values(self.row_scores, self._model.calibration)
+            by_score = own_p_values(self.row_scores)
+        else:
+            by_score = conformal_p_values(self.row_scores, self._model.calibration)
+        by_cell = len(self.columns) * 10.0 ** -self.surprise.max(axis=1)
+        return np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell))
 
     @cached_property
     def p_values(self) -> Floats:
@@ -346,12 +350,13 @@ class Detection:
 
     def _worst_cells(self, rows: Positions, n_cells: int) -> list[tuple[Any, Any]]:
         """(row, column) of the most surprising cells of each row; of equal ones, those with the higher score."""
-        return [
-            (row, j)
-            for row in rows
-            for j in np.lexsort((-np.nan_to_num(self.cell_scores[row]), -self.surprise[row]))[: max(n_cells, 0)]
-            if self.surprise[row, j] >= RARE or not np.isnan(self.cell_scores[row, j])
-        ]
+        cells = []
+        for row in rows:
+            scores, surprise = self.cell_scores[row], self.surprise[row]
+            order = np.lexsort((-np.nan_to_num(scores), -surprise))
+            told = order[~np.isnan(scores[order]) | (surprise[order] >= RARE)]
+            cells += [(row, j) for j in told[: max(n_cells, 0)]]
+        return cells
 
     def _key_of(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:
         return {self.key or "row": self.keys.take(pa.array([int(row) for row, _ in cells], pa.int64()))}

@@ -89,7 +89,8 @@ def test_root_mean_squares_and_agreement_by_hand() -> None:
     assert centre_and_scale(np.array([1.0, 2.0, 3.0, 4.0, 100.0])) == (3.0, 1.4826)
     assert centre_and_scale(np.array([5.0, 5.0, 5.0, 9.0])) == (5.0, pytest.approx(np.sqrt(3.0)))
     assert centre_and_scale(np.zeros(4)) == (0.0, 1.0)
-    parts = np.array([[1.0, 3.0], [0.0, 7.0]])
-    found = agree(parts, np.array([1.0, 0.0]), np.array([2.0, 7.0]))
-    np.testing.assert_allclose(found, [1.0, np.exp(np.arcsinh(1.0))])
+    # ratios of spread to centre: 2, 0.5 and, for want of a centre, 1, of which 1 is the median
+    parts = np.array([[1.0, 3.0, -1.0], [4.0, 6.0, 2.0], [0.0, 7.0, -7.0]])
+    found = agree(parts, np.array([1.0, 4.0, 0.0]), np.array([2.0, 2.0, 7.0]))
+    np.testing.assert_allclose(found, [1.0, 2.0, 0.5])
     assert np.isfinite(agree(np.array([[1e300]]), np.zeros(1), np.array([1e-300]))).all()

@@ -47,13 +47,16 @@ def centre_and_scale(part: Floats) -> tuple[float, float]:
 
 
 def agree(parts: Floats, centres: Floats, scales: Floats) -> Floats:
-    """One score out of several, (part, row): the geometric mean, as it were, of the parts in units of their spread.
+    """One score out of several, (part, row), in multiples of a typical row.
 
-    Each part is centred, scaled and passed through arcsinh, which is linear near 0 and a logarithm far away; the score
-    is e to the mean of them. A row that is typical in all parts scores 1.
+    Each part is centred, scaled and passed through arcsinh, which is linear near 0 and a logarithm far away; sinh of
+    their mean is how many spreads the row is off. With the parts' usual ratio of spread to centre, that is how many
+    times as strange as a typical row it is: 1 is typical, below 1 (and above 0) are rows that are more so.
     """
     total = np.zeros(parts.shape[1])
     for part, centre, scale in zip(parts, centres, scales, strict=True):
         with np.errstate(over="ignore"):
             total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
-    return np.exp(total / len(parts))
+    ratios = [scale / centre if centre > 0 else 1.0 for centre, scale in zip(centres, scales, strict=True)]
+    off = float(np.median(ratios)) * np.sinh(total / len(parts))
+    return np.where(off >= 0, 1.0 + off, 1.0 / (1.0 + np.abs(off)))
