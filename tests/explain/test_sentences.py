@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 
 import rfod
+from rfod._explain.patterns import find_patterns
+from rfod._explain.rows import explain_rows
 from tables import small
 
 N_ROWS = 1200
@@ -176,6 +178,23 @@ def test_text_from_the_table_is_escaped() -> None:
     assert "<b>" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "\x1b" not in page + str(told) + json.dumps(told.to_json(), ensure_ascii=False)
+
+
+def test_hidden_columns_are_neither_told_nor_used(found: Any) -> None:
+    hidden = {"city", "price"}
+    told = explain_rows(found, np.arange(12), 9, hidden)
+    text = json.dumps([row.to_json() for row in told])
+    for secret in ("Ber", "Hamburg", "Ulm", "is 300"):
+        assert secret not in text
+    cells = {cell.column: cell for row in told for cell in row.cells}
+    assert cells["price"].sentence == "price is not what the rest of the row leads to expect"
+    assert (cells["price"].observed, cells["price"].expected, cells["price"].low) == ("hidden", "hidden", None)
+    named = {condition.column for row in told for cell in row.cells for condition in cell.conditions}
+    assert named
+    assert not named & hidden
+    patterns = find_patterns(found, np.arange(12), np.ones(found.surprise.shape, dtype=bool), hidden)
+    assert "price is not what was expected" in " ".join(pattern.sentence for pattern in patterns)
+    assert not {"Ulm", "Berlin", "Berlln"} & set(re.findall(r"\w+", json.dumps([p.to_json() for p in patterns])))
 
 
 def test_a_constant_and_a_row_of_gaps() -> None:
