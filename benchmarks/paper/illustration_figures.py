@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from benchmarks.paper.drawing import FAINT, OTHER, OWN, SERIES
+from benchmarks.paper.drawing import FAINT, OWN, SERIES
 
 GREEN, ORANGE, PURPLE = SERIES[2], SERIES[3], SERIES[4]
 
@@ -57,38 +57,5 @@ def agd(example: dict[str, Any]) -> Figure:
     axes[1].set_title(f"distance (AGD at alpha {example['alpha']})")
     axes[2].set(xscale="log", xlabel="alpha", title="AGD over alpha")
     axes[2].legend()
-    figure.tight_layout()
-    return figure
-
-
-def case_maps(case: dict[str, Any]) -> Figure:
-    """Cells of 50 normal rows (left of the line) and 50 anomalies, by three methods; each on its own scale."""
-    figure, axes = plt.subplots(len(case["maps"]), 1, figsize=(8.6, 4.8), sharex=True)
-    for axis, (name, values) in zip(axes, case["maps"].items(), strict=True):
-        table = np.asarray(values).T
-        high = np.quantile(np.abs(table), 0.99)
-        axis.pcolormesh(np.clip(table, 0, None), cmap="magma", vmin=0, vmax=high, rasterized=True)
-        axis.axvline(table.shape[1] / 2, color="white", lw=1.5)
-        axis.set_yticks(np.arange(len(case["columns"])) + 0.5, case["columns"], fontsize=6)
-        axis.set_title(name, loc="left")
-        axis.invert_yaxis()
-    axes[-1].set_xlabel("test rows: normal, then anomalies")
-    figure.tight_layout()
-    return figure
-
-
-def case_row(case: dict[str, Any]) -> Figure:
-    """The three highest cells of one anomaly among the training values of their columns."""
-    figure, axes = plt.subplots(1, len(case["row"]), figsize=(8.6, 2.3))
-    for axis, cell in zip(axes, case["row"], strict=True):
-        axis.hist(cell["training"], bins=30, color=FAINT)
-        axis.axvline(cell["observed"], color=OWN, lw=1.6, label="observed")
-        axis.axvline(cell["expected"], color=PURPLE, lw=1.6, ls="--", label="expected")
-        axis.set_title(f"{cell['column']}: cell score {cell['score']:.2f}")
-        axis.set_yticks([])
-    axes[0].legend(fontsize=7)
-    axes[0].set_ylabel("training rows")
-    for axis in axes:
-        axis.spines["left"].set_color(OTHER)
     figure.tight_layout()
     return figure

@@ -1,4 +1,4 @@
-"""The numbers behind the paper's illustrations: what pruning does, what the distances do, what one case looks like.
+"""The numbers behind the paper's illustrations: what pruning does, and what the distances do.
 
     python -m benchmarks.paper.illustrations
 
@@ -8,34 +8,27 @@ looks.
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import rfod
 from benchmarks import record
-from benchmarks.datasets import Split
-from benchmarks.paper import classical, protocol, results
+from benchmarks.paper import protocol, results
 from benchmarks.paper.variants import ALPHAS
 
 PATH = results.FOLDER / "illustrations.json"
 BETAS = tuple(round(0.05 * step, 2) for step in range(1, 21))  # as in the paper's figure
 AGD_ALPHA = 0.05  # as in the paper's figure
-ROWS_PER_SIDE = 50
-CASE_COLUMNS = 3
 
 
 def main() -> None:
-    record.write_json(
-        PATH, {"pruning": pruning(), "agd": agd(), "case": case(), "versions": record.versions(), **record.commit()}
-    )
+    record.write_json(PATH, {"pruning": pruning(), "agd": agd(), "versions": record.versions(), **record.commit()})
     print(f"{PATH.name} written")
 
 
@@ -99,61 +92,6 @@ def agd(dataset: str = "pageblocks") -> dict[str, Any]:
             for name, row in rows.items()
         },
     }
-
-
-def case(dataset: str = "pima") -> dict[str, Any]:
-    """Cell scores of 50 normal and 50 anomalous test rows beside what two methods without cells say of them.
-
-    OCSVM and IF get the exact Shapley values of their row score, the median of the training rows as background. The
-    single row is the anomaly with the highest RFOD score.
-    """
-    split = protocol.split(dataset, 0, None)
-    generator = np.random.default_rng(0)
-    picked = np.concatenate(
-        [generator.choice(np.flatnonzero(split.labels == label), ROWS_PER_SIDE, replace=False) for label in (0, 1)]
-    )
-    sample = split.test.iloc[picked].reset_index(drop=True)
-    found = rfod.RFOD(random_state=0, n_jobs=1).fit(split.train).detect(sample)
-    worst = ROWS_PER_SIDE + int(np.argmax(found.row_scores[ROWS_PER_SIDE:]))
-    by_score = np.argsort(-found.cell_scores[worst])[:CASE_COLUMNS]
-    return {
-        "dataset": dataset,
-        "columns": list(found.columns),
-        "maps": {
-            "RFOD, cell scores": found.cell_scores.tolist(),
-            "OCSVM, Shapley values": _shapley(classical.one_class_svm(0, 1), split, sample).tolist(),
-            "IF, Shapley values": _shapley(classical.isolation_forest(0, 1), split, sample).tolist(),
-        },
-        "row": [
-            {
-                "column": found.columns[j],
-                "observed": float(sample[found.columns[j]].iloc[worst]),
-                "expected": float(found.expected[found.columns[j]].iloc[worst]),
-                "score": float(found.cell_scores[worst, j]),
-                "training": np.quantile(split.train[found.columns[j]], np.linspace(0, 1, 201)).tolist(),
-            }
-            for j in by_score
-        ],
-    }
-
-
-def _shapley(detector: classical.Encoded, split: Split, sample: pd.DataFrame) -> NDArray[np.float64]:
-    """Exact, over all sets of columns: those outside a set take the median of the training rows."""
-    detector.fit(split.train)
-    median = split.train.median()
-    n_columns = sample.shape[1]
-    sets = (np.arange(2**n_columns)[:, None] >> np.arange(n_columns)) & 1
-    table = np.where(sets[:, None, :], sample.to_numpy()[None], median.to_numpy())
-    frame = pd.DataFrame(table.reshape(-1, n_columns), columns=sample.columns)
-    scores = detector.score(frame).reshape(len(sets), len(sample))
-    sizes = sets.sum(axis=1)
-    weights = np.array([1 / (n_columns * math.comb(n_columns - 1, size)) for size in range(n_columns)])
-    values = np.empty(sample.shape)
-    for j in range(n_columns):
-        without = np.flatnonzero(sets[:, j] == 0)
-        gain = scores[without + 2**j] - scores[without]
-        values[:, j] = weights[sizes[without]] @ gain
-    return values
 
 
 def _row_at(residual: NDArray[np.float64], is_wanted: NDArray[np.bool_], share: float) -> int:

@@ -77,8 +77,6 @@ def _illustrations(path: Path, figures: Path) -> dict[str, str]:
     known = json.loads(path.read_text(encoding="utf-8"))
     save(illustration_figures.pruning(known["pruning"]), figures / "pruning.svg")
     save(illustration_figures.agd(known["agd"]), figures / "agd.svg")
-    save(illustration_figures.case_maps(known["case"]), figures / "case_maps.svg")
-    save(illustration_figures.case_row(known["case"]), figures / "case_row.svg")
     rows = []
     for name, row in known["agd"]["rows"].items():
         theirs = published.AGD_EXAMPLE[name]
