@@ -58,7 +58,8 @@ def render(summary: Mapping[str, Any]) -> bytes:
     """The page of a summary."""
     from jinja2 import Environment, StrictUndefined  # only reports need it
 
-    style, program = _part("report.css"), _part("report.js")
+    style = _part("report.css")
+    program = f'"use strict";\n(() => {{\n{_part("figures.js")}\n{_part("report.js")}}})();\n'
     template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_part("report.html"))
     return template.render(
         style=style,

@@ -1,497 +1,396 @@
-"use strict";
-(() => {
-  // Everything that came from the table is set as text, never as markup.
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const { findings, cells, columns, texts, patterns, heat } = data;
-  const nFindings = findings.row.length;
-  const byId = (id) => document.getElementById(id);
-  const whole = new Intl.NumberFormat("en");
-  const collator = new Intl.Collator(undefined, { numeric: true });
+// The page: summary, tables, map and one finding. Runs in one scope with figures.js.
 
-  function make(tag, attributes, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (name === "share") element.style.setProperty("--share", value);
-      else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
-    }
-    element.append(...children.filter((child) => child !== null && child !== undefined));
-    return element;
+// Everything that came from the table is set as text, never as markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const { findings, cells, columns, texts, patterns, heat } = data;
+const nFindings = findings.row.length;
+const byId = (id) => document.getElementById(id);
+const whole = new Intl.NumberFormat("en");
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "share") element.style.setProperty("--share", value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
   }
-  // Text of the table beside other text: its writing direction must not turn its neighbours.
-  const told = (text, kind) => { const element = make("bdi", kind ? { class: kind } : {}); element.textContent = text; return element; };
-  const meter = (share, kind) => make("span", { class: kind ? `meter ${kind}` : "meter", share: Math.max(0, Math.min(1, share || 0)), "aria-hidden": "true" }, make("i"));
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+// Text of the table beside other text: its writing direction must not turn its neighbours.
+const told = (text, kind) => { const element = make("bdi", kind ? { class: kind } : {}); element.textContent = text; return element; };
+const meter = (share, kind) => make("span", { class: kind ? `meter ${kind}` : "meter", share: Math.max(0, Math.min(1, share || 0)), "aria-hidden": "true" }, make("i"));
 
-  const short = (value) => value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(3) : value.toPrecision(4);
-  const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(share < 0.995 ? 2 : 3))} %`;
-  const probability = (p) => p === null ? "–" : p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0).replace("e-", "e−");
-  const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
-  function oneIn(surprise) {
-    const times = Math.pow(10, surprise);
-    if (times < 10) return "not unusual";
-    if (times >= 1e9) return "less than 1 in a billion";
-    const digits = Math.pow(10, Math.max(0, Math.floor(Math.log10(times)) - 1));
-    return `1 in ${whole.format(Math.round(times / digits) * digits)}`;
-  }
-  const nameOf = (i) => data.key !== null ? findings.key[i] : findings.line.length ? `line ${findings.line[i]}` : `row ${findings.row[i]}`;
-  const cellsOf = (i) => { const list = []; for (let c = findings.start[i]; c < findings.start[i + 1]; c++) list.push(c); return list; };
+const short = (value) => value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(3) : value.toPrecision(4);
+const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(share < 0.995 ? 2 : 3))} %`;
+const probability = (p) => p === null ? "–" : p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0).replace("e-", "e−");
+const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
+function oneIn(surprise) {
+  const times = Math.pow(10, surprise);
+  if (times < 10) return "not unusual";
+  if (times >= 1e9) return "less than 1 in a billion";
+  const digits = Math.pow(10, Math.max(0, Math.floor(Math.log10(times)) - 1));
+  return `1 in ${whole.format(Math.round(times / digits) * digits)}`;
+}
+const nameOf = (i) => data.key !== null ? findings.key[i] : findings.line.length ? `line ${findings.line[i]}` : `row ${findings.row[i]}`;
+const cellsOf = (i) => { const list = []; for (let c = findings.start[i]; c < findings.start[i + 1]; c++) list.push(c); return list; };
 
-  // ---------------------------------------------------------------------------------------------------------- theme
+// ---------------------------------------------------------------------------------------------------------- theme
 
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  let chosen = null;
-  try { chosen = localStorage.getItem("rfod-theme"); } catch { /* files may have no storage */ }
-  function setTheme() {
-    const theme = chosen || (dark.matches ? "dark" : "light");
-    document.documentElement.dataset.theme = theme;
-    byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  }
-  dark.addEventListener("change", setTheme);
-  byId("theme").addEventListener("click", () => {
-    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("rfod-theme", chosen); } catch { /* as above */ }
-    setTheme();
-  });
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+let chosen = null;
+try { chosen = localStorage.getItem("rfod-theme"); } catch { /* files may have no storage */ }
+function setTheme() {
+  const theme = chosen || (dark.matches ? "dark" : "light");
+  document.documentElement.dataset.theme = theme;
+  byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+}
+dark.addEventListener("change", setTheme);
+byId("theme").addEventListener("click", () => {
+  chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  try { localStorage.setItem("rfod-theme", chosen); } catch { /* as above */ }
   setTheme();
+});
+setTheme();
 
-  // -------------------------------------------------------------------------------------------------------- summary
+// -------------------------------------------------------------------------------------------------------- summary
 
-  function drawSummary() {
-    if (data.title) {
-      byId("title").textContent = data.title;
-      document.title = `${data.title} – outlier report`;
-    }
-    const tiles = [["Rows judged", data.n_rows], ["Columns", data.n_columns], ["Findings", data.n_findings]];
-    if (patterns.length) tiles.push(["Patterns", patterns.length]);
-    byId("tiles").append(...tiles.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, whole.format(value)))));
-    for (const sentence of data.words) byId("words").append(make("p", {}, told(sentence)));
-    for (const sentence of data.cut) byId("cut").append(make("p", {}, told(sentence)));
-    if (data.cut.length && data.n_findings > nFindings) byId("words").append(make("p", { class: "note" }, told(data.cut[0])));
-    for (const [name, value] of data.method) byId("method-table").tBodies[0].append(make("tr", {}, make("td", {}, told(name)), make("td", {}, told(value))));
-    if (data.left_out.length) {
-      byId("left-out").append("Not modelled: ", told(data.left_out.map(([name, why]) => `${name} (${why})`).join(", ")), ".");
-    }
+function drawSummary() {
+  if (data.title) {
+    byId("title").textContent = data.title;
+    document.title = `${data.title} – outlier report`;
   }
-
-  // ------------------------------------------------------------------------------------------------------- patterns
-
-  const MOST_PATTERNS = 8;
-  function drawPatterns() {
-    byId("patterns").hidden = !patterns.length;
-    const most = Math.max(1, ...patterns.map((pattern) => pattern.n_findings));
-    patterns.forEach((pattern, number) => {
-      const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choosePattern(state.pattern === number ? null : number) },
-        make("span", { class: "count" }, whole.format(pattern.n_findings)), make("span", {}, told(pattern.sentence), make("small", {}, pattern.n_findings > 1 ? "for example: " : null, told(pattern.example))), meter(pattern.n_findings / most));
-      byId("pattern-list").append(make("li", { hidden: number >= MOST_PATTERNS }, button));
-    });
-    const more = byId("pattern-more");
-    more.parentElement.parentElement.hidden = patterns.length <= MOST_PATTERNS;
-    byId("pattern-count").textContent = `${MOST_PATTERNS} of ${plural(patterns.length, "pattern", "patterns")}`;
-    more.addEventListener("click", () => {
-      for (const item of byId("pattern-list").children) item.hidden = false;
-      more.parentElement.parentElement.hidden = true;
-    });
+  const tiles = [["Rows judged", data.n_rows], ["Columns", data.n_columns], ["Findings", data.n_findings]];
+  if (patterns.length) tiles.push(["Patterns", patterns.length]);
+  byId("tiles").append(...tiles.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, whole.format(value)))));
+  for (const sentence of data.words) byId("words").append(make("p", {}, told(sentence)));
+  for (const sentence of data.cut) byId("cut").append(make("p", {}, told(sentence)));
+  if (data.cut.length && data.n_findings > nFindings) byId("words").append(make("p", { class: "note" }, told(data.cut[0])));
+  for (const [name, value] of data.method) byId("method-table").tBodies[0].append(make("tr", {}, make("td", {}, told(name)), make("td", {}, told(value))));
+  if (data.left_out.length) {
+    byId("left-out").append("Not modelled: ", told(data.left_out.map(([name, why]) => `${name} (${why})`).join(", ")), ".");
   }
-  function choosePattern(number) {
-    state.pattern = number;
-    changed();
-    if (number !== null) byId("findings").scrollIntoView();
-  }
+}
 
-  // ------------------------------------------------------------------------------------------------ table of findings
+// ------------------------------------------------------------------------------------------------------- patterns
 
-  const state = { sort: null, down: true, column: -1, query: "", pattern: null, page: 0, size: 25 };
-  let shown = []; // numbers of findings in the order of the table
-  let haystacks = null;
-
-  const shownCell = (i) => {
-    if (state.column < 0) return findings.start[i] < findings.start[i + 1] ? findings.start[i] : -1;
-    return cellsOf(i).find((c) => cells.column[c] === state.column) ?? -1;
-  };
-  const valueKey = (position, text) => (c) => c < 0 ? null : position[c] ?? texts[text[c]];
-  const headings = [
-    { name: data.key !== null ? data.key : findings.line.length ? "Line" : "Row", of: (i) => data.key !== null ? findings.key[i] : findings.row[i] },
-    { name: "Column", of: (i, c) => c < 0 ? null : columns[cells.column[c]].name },
-    { name: "Observed", of: (i, c) => valueKey(cells.at, cells.observed)(c) },
-    { name: "Expected", of: (i, c) => valueKey(cells.centre, cells.expected)(c) },
-    { name: "Surprise", of: (i, c) => c < 0 ? null : cells.surprise[c], number: true },
-    { name: "Row score", of: (i) => findings.score[i], number: true },
-    { name: "p-value", of: (i) => findings.p[i], number: true },
-  ];
-
-  function drawHeadings() {
-    const row = make("tr");
-    headings.forEach((heading, number) => {
-      const name = number === 0 && data.key !== null ? told(heading.name) : heading.name;
-      const button = make("button", { type: "button", onclick: () => {
-        state.down = state.sort === number ? !state.down : Boolean(heading.number) && number !== 6;
-        state.sort = number;
-        changed();
-      } }, name);
-      row.append(make("th", { scope: "col", class: heading.number ? "number" : null, "aria-sort": "none" }, button));
-    });
-    byId("finding-table").tHead.append(row);
-  }
-
-  function compare(a, b) {
-    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1; // what is missing comes last
-    if (typeof a === "number" && typeof b === "number") return state.down ? b - a : a - b;
-    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    return state.down ? collator.compare(b, a) : collator.compare(a, b);
-  }
-
-  function haystack(i) {
-    const parts = [nameOf(i)];
-    for (const c of cellsOf(i)) parts.push(columns[cells.column[c]].name, texts[cells.observed[c]], texts[cells.expected[c]]);
-    return parts.join("\n").toLowerCase();
-  }
-
-  function select() {
-    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length && haystacks === null) haystacks = Array.from({ length: nFindings }, (_, i) => haystack(i));
-    const candidates = state.pattern === null ? Array.from({ length: nFindings }, (_, i) => i) : patterns[state.pattern].findings;
-    shown = candidates.filter((i) => (state.column < 0 || shownCell(i) >= 0) && words.every((word) => haystacks[i].includes(word)));
-    if (state.sort !== null) {
-      const of = headings[state.sort].of;
-      const keys = new Map(shown.map((i) => [i, of(i, shownCell(i)) ?? null]));
-      shown.sort((a, b) => compare(keys.get(a), keys.get(b)) || a - b);
-    }
-  }
-
-  const range = (c) => cells.low[c] === cells.high[c] ? texts[cells.low[c]] : `${texts[cells.low[c]]} to ${texts[cells.high[c]]}`;
-  function expectedText(c) {
-    const parts = [told(texts[cells.expected[c]])];
-    if (cells.low[c] !== null && (cells.low[c] !== cells.high[c] || cells.low[c] !== cells.expected[c])) parts.push(make("small", {}, told(range(c))));
-    return parts;
-  }
-
-  function line(i) {
-    const c = shownCell(i);
-    const rest = cellsOf(i).length - 1;
-    const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
-    const open = make("button", { type: "button", class: "open", onclick: (event) => { event.stopPropagation(); openDetail(i); } }, told(nameOf(i)));
-    const row = make("tr", { onclick: () => openDetail(i) }, cell(headings[0].name, "value", open));
-    if (c < 0) row.append(cell("Column", "value", "–"), cell("Observed", "value", "–"), cell("Expected", "value", "–"), cell("Surprise", "number", "–"));
-    else {
-      row.append(
-        cell("Column", "value", told(columns[cells.column[c]].name), rest > 0 ? make("small", {}, `and ${plural(rest, "more cell", "more cells")}`) : null),
-        cell("Observed", "value observed", told(texts[cells.observed[c]])),
-        cell("Expected", "value", make("span", {}, ...expectedText(c))),
-        cell("Surprise", "number", make("span", { class: "surprise", title: oneIn(cells.surprise[c]) }, meter(cells.surprise[c] / 6, "hot"), cells.surprise[c] === null ? "–" : cells.surprise[c].toFixed(1))),
-      );
-    }
-    row.append(cell("Row score", "number", short(findings.score[i])), cell("p-value", "number", probability(findings.p[i])));
-    return row;
-  }
-
-  function drawFindings(size = state.size) {
-    const nPages = Math.max(1, Math.ceil(shown.length / size));
-    state.page = Math.min(state.page, nPages - 1);
-    const body = byId("finding-table").tBodies[0];
-    const lines = shown.slice(state.page * size, (state.page + 1) * size).map(line);
-    body.replaceChildren(...(lines.length ? lines : [make("tr", {}, make("td", { class: "empty", colspan: headings.length }, "No finding is like this."))]));
-    [...byId("finding-table").tHead.rows[0].cells].forEach((head, number) => head.setAttribute("aria-sort", state.sort !== number ? "none" : state.down ? "descending" : "ascending"));
-    byId("count").textContent = shown.length === nFindings ? plural(nFindings, "row", "rows") : `${whole.format(shown.length)} of ${plural(nFindings, "row", "rows")}`;
-    byId("page").textContent = `${whole.format(state.page + 1)} / ${whole.format(nPages)}`;
-    byId("first").disabled = byId("back").disabled = state.page === 0;
-    byId("next").disabled = byId("last").disabled = state.page >= nPages - 1;
-    const clear = byId("clear");
-    clear.hidden = state.pattern === null;
-    if (state.pattern !== null) clear.replaceChildren("✕ ", told(patterns[state.pattern].sentence));
-    [...byId("pattern-list").querySelectorAll("button")].forEach((button, number) => button.setAttribute("aria-pressed", String(state.pattern === number)));
-  }
-  function changed() {
-    state.page = 0;
-    select();
-    drawFindings();
-  }
-  function turn(page) {
-    state.page = Math.max(0, page);
-    drawFindings();
-  }
-
-  function listenToFindings() {
-    const counts = columns.map((column, j) => [j, column.n_cells]).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-    const choice = (value, text) => { const option = make("option", { value }); option.textContent = text; return option; };
-    byId("column").append(choice("-1", "all"), ...counts.map(([j, n]) => choice(String(j), `${columns[j].name} (${whole.format(n)})`)));
-    byId("column").addEventListener("change", (event) => { state.column = Number(event.target.value); changed(); });
-    byId("size").addEventListener("change", (event) => { state.size = Number(event.target.value); changed(); });
-    let waiting = 0;
-    byId("search").addEventListener("input", (event) => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => { state.query = event.target.value; changed(); }, 120);
-    });
-    byId("clear").addEventListener("click", () => choosePattern(null));
-    byId("first").addEventListener("click", () => turn(0));
-    byId("back").addEventListener("click", () => turn(state.page - 1));
-    byId("next").addEventListener("click", () => turn(state.page + 1));
-    byId("last").addEventListener("click", () => turn(Infinity));
-    for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
-    window.addEventListener("beforeprint", () => { state.page = 0; drawFindings(Math.max(100, state.size)); });
-    window.addEventListener("afterprint", () => drawFindings());
-  }
-
-  // ------------------------------------------------------------------------------------------------------------ map
-
-  // Long names often differ at their end.
-  const middle = (text, most) => text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}`;
-  const heatShare = (surprise) => Math.max(0, Math.min(1, (surprise - 1) / 4));
-  function drawHeat() {
-    byId("map").hidden = heat.n_rows === 0;
-    document.querySelectorAll(".scale i").forEach((step, number) => step.style.setProperty("--share", String(number / 4)));
-    const head = make("tr", {}, make("th", {}));
-    for (const j of heat.columns) {
-      const label = make("span", { title: columns[j].name });
-      label.textContent = middle(columns[j].name, 26);
-      head.append(make("th", { scope: "col" }, label));
-    }
-    byId("heat").tHead.append(head);
-    const rows = document.createDocumentFragment();
-    heat.values.forEach((values, i) => {
-      const open = make("button", { type: "button", title: nameOf(i), onclick: () => openDetail(i) }, told(nameOf(i)));
-      const row = make("tr", {}, make("th", { scope: "row" }, open));
-      values.forEach((value, k) => {
-        row.append(make("td", { share: heatShare(value), title: `${nameOf(i)}, ${columns[heat.columns[k]].name}: ${oneIn(value)}`, onclick: () => openDetail(i) }));
-      });
-      rows.append(row);
-    });
-    byId("heat").tBodies[0].append(rows);
-  }
-
-  // -------------------------------------------------------------------------------------------------------- columns
-
-  const verdicts = { predictable: "predictable", partly: "partly", blind: "blind", constant: "constant" };
-  const columnState = { sort: null, down: true, query: "", all: false };
-  const MOST_COLUMNS = 40;
-  const checked = columns.some((column) => column.self_check !== null);
-  const columnHeadings = [
-    { name: "Column", of: (column) => column.name },
-    { name: "Kind", of: (column) => column.kind },
-    { name: "Missing", of: (column) => column.missing, number: true },
-    { name: "Values", of: (column) => column.n_distinct, number: true },
-    { name: "Told by others", of: (column) => column.fitness, number: true },
-    { name: "Mostly from", of: null },
-    ...(checked ? [{ name: "Planted errors found", of: (column) => column.self_check, number: true }] : []),
-    { name: "Findings", of: (column) => column.n_cells, number: true },
-  ];
-  function drawColumnHeadings() {
-    const row = make("tr");
-    columnHeadings.forEach((heading, number) => {
-      const inside = heading.of === null ? make("span", {}, heading.name) : make("button", { type: "button", onclick: () => {
-        columnState.down = columnState.sort === number ? !columnState.down : Boolean(heading.number);
-        columnState.sort = number;
-        drawColumns();
-      } }, heading.name);
-      row.append(make("th", { scope: "col", class: heading.number ? "number" : null, "aria-sort": heading.of === null ? null : "none" }, inside));
-    });
-    byId("column-table").tHead.append(row);
-  }
-  function columnLine(column) {
-    const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
-    const predictors = make("div", { class: "predictors" });
-    for (const [j, share] of column.predictors.slice(0, 3)) predictors.append(meter(share), make("span", { class: "number" }, share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`), told(columns[j].name));
-    return make("tr", {},
-      cell("Column", "value", told(column.name), column.hidden ? make("small", {}, "values hidden") : null),
-      cell("Kind", null, column.kind),
-      cell("Missing", "number", column.missing ? percent(column.missing) : "none"),
-      cell("Values", "number", whole.format(column.n_distinct)),
-      cell("Told by others", "number", make("span", {}, make("span", { class: `verdict ${column.verdict}` }, verdicts[column.verdict]), column.fitness === null ? null : make("small", {}, `${column.measure} ${column.fitness.toFixed(2)}`))),
-      cell("Mostly from", null, predictors.childElementCount ? predictors : "–"),
-      ...(checked ? [cell("Planted errors found", "number", percent(column.self_check))] : []),
-      cell("Findings", "number", whole.format(column.n_cells)));
-  }
-  function drawColumns() {
-    const query = columnState.query.toLowerCase();
-    let list = columns.filter((column) => column.name.toLowerCase().includes(query));
-    if (columnState.sort !== null) {
-      const { of } = columnHeadings[columnState.sort];
-      const sign = columnState.down ? -1 : 1;
-      list = [...list].sort((a, b) => {
-        const [x, y] = [of(a), of(b)];
-        if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
-        return sign * (typeof x === "number" ? x - y : collator.compare(x, y));
-      });
-    }
-    const most = columnState.all ? list.length : MOST_COLUMNS;
-    byId("column-table").tBodies[0].replaceChildren(...list.slice(0, most).map(columnLine));
-    [...byId("column-table").tHead.rows[0].cells].forEach((head, number) => {
-      if (head.hasAttribute("aria-sort")) head.setAttribute("aria-sort", columnState.sort !== number ? "none" : columnState.down ? "descending" : "ascending");
-    });
-    byId("column-count").textContent = list.length > most ? `${most} of ${plural(list.length, "column", "columns")}` : plural(list.length, "column", "columns");
-    byId("column-more").hidden = list.length <= most;
-  }
-  function listenToColumns() {
-    byId("column-search").addEventListener("input", (event) => { columnState.query = event.target.value; drawColumns(); });
-    byId("column-more").addEventListener("click", () => { columnState.all = true; drawColumns(); });
-  }
-
-  // -------------------------------------------------------------------------------------------------- one finding
-
-  const detail = byId("detail");
-  let opened = -1;
-  const drawer = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      drawer.unobserve(entry.target);
-      drawFigure(entry.target);
-    }
-  }, { root: detail, rootMargin: "200px" });
-
-  function facts(c) {
-    const line = make("p", {}, "observed ", told(texts[cells.observed[c]], "observed-word"), ", expected ", told(texts[cells.expected[c]], "expected-word"));
-    if (cells.low[c] !== null) line.append(", nine times in ten ", told(range(c)));
-    if (cells.suggestion[c] !== null) line.append("; meant is perhaps ", told(texts[cells.suggestion[c]], "expected-word"));
-    return line;
-  }
-  function article(c, mended) {
-    const column = columns[cells.column[c]];
-    const surprise = cells.surprise[c];
-    const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(surprise)}`));
-    const sentence = cells.sentence[c] !== null ? make("p", {}, told(cells.sentence[c])) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
-    const figure = make("figure", { "data-cell": c });
-    const parts = [head, sentence];
-    if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once what stands above is mended."));
-    if (column.values) { parts.push(figure); drawer.observe(figure); }
-    return make("article", {}, ...parts);
-  }
-  function openDetail(i) {
-    opened = i;
-    byId("detail-title").replaceChildren(told(nameOf(i)));
-    const place = shown.indexOf(i);
-    byId("detail-back").disabled = place <= 0;
-    byId("detail-next").disabled = place < 0 || place >= shown.length - 1;
-    const list = cellsOf(i);
-    byId("detail-body").replaceChildren(
-      make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, p-value ${probability(findings.p[i])}, ${data.key !== null ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
-      ...(findings.remedy[i] ? [make("p", { class: "remedy" }, told(findings.remedy[i]))] : []),
-      ...list.map((c) => article(c, findings.mended[i] === 1)));
-    if (!detail.open) detail.showModal();
-    detail.scrollTop = 0;
-    byId("detail-title").focus();
-  }
-  function step(by) {
-    const place = shown.indexOf(opened);
-    if (place >= 0 && shown[place + by] !== undefined) openDetail(shown[place + by]);
-  }
-  function listenToDetail() {
-    byId("detail-close").addEventListener("click", () => detail.close());
-    byId("detail-back").addEventListener("click", () => step(-1));
-    byId("detail-next").addEventListener("click", () => step(1));
-    detail.addEventListener("click", (event) => { if (event.target === detail) detail.close(); });
-    detail.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowRight") step(1);
-      if (event.key === "ArrowLeft") step(-1);
-    });
-  }
-
-  // --------------------------------------------------------------------------------------------------------- figures
-
-  function draw(tag, attributes, text) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    if (text !== undefined) element.textContent = text;
-    return element;
-  }
-  const cut = (text, width) => { const most = Math.max(4, Math.floor(width / 7)); return text.length <= most ? text : text.slice(0, most - 1) + "…"; };
-
-  function drawFigure(figure) {
-    const c = Number(figure.dataset.cell);
-    const { values } = columns[cells.column[c]];
-    const width = Math.max(260, Math.round(figure.clientWidth));
-    const parts = values.names ? drawCategories(c, values, width) : drawNumbers(c, values, width);
-    figure.replaceChildren(...parts);
-  }
-
-  function drawNumbers(c, values, width) {
-    const [left, right, top, height] = [6, 6, 40, 84];
-    const bottom = top + height;
-    const at = cells.at[c], centre = cells.centre[c];
-    const from = cells.from[c], to = cells.to[c];
-    let [low, high] = [values.low, values.high];
-    const span = high - low;
-    for (const value of [at, centre, from, to]) {
-      if (value === null) continue;
-      low = Math.min(low, Math.max(value, values.low - span / 2));
-      high = Math.max(high, Math.min(value, values.high + span / 2));
-    }
-    const x = (value) => left + (width - left - right) * Math.max(0, Math.min(1, (value - low) / (high - low)));
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${bottom + 22}`, role: "img", "aria-label": `Distribution of ${columns[cells.column[c]].name} in training; expected ${texts[cells.expected[c]]}, observed ${texts[cells.observed[c]]}` });
-    const most = Math.max(1, ...values.counts);
-    const step = span / values.counts.length;
-    if (from !== null) svg.append(draw("rect", { class: "band", x: x(from) - 1, y: top, width: x(to) - x(from) + 2, height }));
-    values.counts.forEach((count, k) => {
-      if (!count) return;
-      const begin = x(values.low + k * step), end = x(values.low + (k + 1) * step), tall = Math.max(1, (height - 4) * count / most);
-      svg.append(draw("rect", { class: "bars", x: begin + 0.5, y: bottom - tall, width: Math.max(1, end - begin - 1), height: tall }));
-    });
-    svg.append(draw("line", { class: "axis", x1: left, x2: width - right, y1: bottom, y2: bottom }));
-    let free = -Infinity;
-    for (const [tick, text] of values.ticks) {
-      const middle = x(tick), half = text.length * 3.6;
-      const anchor = middle - half < 0 ? "start" : middle + half > width ? "end" : "middle";
-      const begin = anchor === "start" ? middle : anchor === "end" ? middle - 2 * half : middle - half;
-      svg.append(draw("line", { class: "axis", x1: middle, x2: middle, y1: bottom, y2: bottom + 4 }));
-      if (begin < free) continue;
-      free = begin + 2 * half + 10;
-      svg.append(draw("text", { x: middle, y: bottom + 17, "text-anchor": anchor }, text));
-    }
-    const mark = (value, text, kind, y) => {
-      const where = x(value), beyond = value > high ? " →" : value < low ? "← " : "";
-      const label = cut(text, width * 0.6);
-      const whole = value < low ? beyond + label : label + beyond;
-      const half = whole.length * 3.6;
-      const anchor = where - half < 0 ? "start" : where + half > width ? "end" : "middle";
-      svg.append(draw("line", { class: kind, x1: where, x2: where, y1: y + 4, y2: bottom }));
-      svg.append(draw("text", { class: `${kind}-text`, x: where, y, "text-anchor": anchor }, whole));
-    };
-    if (centre !== null) mark(centre, `expected ${texts[cells.expected[c]]}`, "expected", 30);
-    if (at !== null) mark(at, texts[cells.observed[c]], "observed", 13);
-    const notes = ["Bars: values in training."];
-    if (from !== null) notes.push("Shaded: where nine of ten are expected.");
-    if (values.beyond) notes.push(`${plural(values.beyond, "value lies", "values lie")} beyond the bars.`);
-    return [svg, make("figcaption", {}, notes.join(" "))];
-  }
-
-  function drawCategories(c, values, width) {
-    const observed = texts[cells.observed[c]], expected = texts[cells.expected[c]];
-    const likely = new Map((cells.likely[c] || []).map(([text, share]) => [texts[text], share]));
-    const rows = values.names.map((name, k) => ({ name, share: values.counts[k] / values.total }));
-    for (const name of [...likely.keys()].reverse()) {
-      if (!values.names.includes(name)) rows.unshift({ name, share: 0 });
-    }
-    if (!rows.some((row) => row.name === observed) && cells.kind[c] !== "missing") rows.unshift({ name: observed, share: null });
-    if (values.n_others) rows.push({ name: plural(values.n_others, "other", "others"), share: values.others / values.total, others: true });
-    const longest = Math.max(...rows.map((row) => row.name.length));
-    const labels = Math.min(190, width * 0.4, 7.4 * longest + 6), gap = 22, left = labels + 8, room = width - left - (likely.size ? 138 : 60);
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${rows.length * gap + 4}`, role: "img", "aria-label": `Categories in training; expected ${expected}, observed ${observed}` });
-    const most = Math.max(0.01, ...rows.map((row) => row.share || 0), ...likely.values());
-    rows.forEach(({ name, share, others }, k) => {
-      const y = k * gap + 3, isObserved = !others && name === observed;
-      const chance = others ? undefined : likely.get(name) ?? (name === expected && !likely.size ? share : undefined);
-      const kind = isObserved ? "observed-text" : name === expected && !others ? "expected-text" : "";
-      svg.append(draw("text", { class: kind, x: labels, y: y + 12, "text-anchor": "end" }, cut(name, labels)));
-      const long = Math.max(share ? 2 : 0, room * (share || 0) / most);
-      svg.append(draw("rect", { class: isObserved ? "observed-bar" : "bars", x: left, y: y + 2, width: long, height: 12, rx: 2 }));
-      let end = long;
-      if (chance !== undefined) {
-        const wide = Math.max(3, room * chance / most);
-        svg.append(draw("rect", { class: "expected", x: left, y, width: wide, height: 16, rx: 2 }));
-        end = Math.max(end, wide);
-      }
-      const often = share === null ? "never seen" : percent(share);
-      svg.append(draw("text", { class: kind, x: left + end + 6, y: y + 12 }, chance === undefined || !likely.size ? often : `${often}, here ${percent(chance)}`));
-    });
-    return [svg, make("figcaption", {}, likely.size ? "Bars: how often in training. Dashed: how likely in this row." : "Bars: how often in training. Dashed: expected.")];
-  }
-
-  drawSummary();
-  drawPatterns();
-  drawHeadings();
-  listenToFindings();
+const MOST_PATTERNS = 8;
+function drawPatterns() {
+  byId("patterns").hidden = !patterns.length;
+  const most = Math.max(1, ...patterns.map((pattern) => pattern.n_findings));
+  patterns.forEach((pattern, number) => {
+    const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choosePattern(state.pattern === number ? null : number) },
+      make("span", { class: "count" }, whole.format(pattern.n_findings)), make("span", {}, told(pattern.sentence), make("small", {}, pattern.n_findings > 1 ? "for example: " : null, told(pattern.example))), meter(pattern.n_findings / most));
+    byId("pattern-list").append(make("li", { hidden: number >= MOST_PATTERNS }, button));
+  });
+  const more = byId("pattern-more");
+  more.parentElement.parentElement.hidden = patterns.length <= MOST_PATTERNS;
+  byId("pattern-count").textContent = `${MOST_PATTERNS} of ${plural(patterns.length, "pattern", "patterns")}`;
+  more.addEventListener("click", () => {
+    for (const item of byId("pattern-list").children) item.hidden = false;
+    more.parentElement.parentElement.hidden = true;
+  });
+}
+function choosePattern(number) {
+  state.pattern = number;
   changed();
-  drawHeat();
-  drawColumnHeadings();
-  listenToColumns();
-  drawColumns();
-  listenToDetail();
-})();
+  if (number !== null) byId("findings").scrollIntoView();
+}
+
+// ------------------------------------------------------------------------------------------------ table of findings
+
+const state = { sort: null, down: true, column: -1, query: "", pattern: null, page: 0, size: 25 };
+let shown = []; // numbers of findings in the order of the table
+let haystacks = null;
+
+const shownCell = (i) => {
+  if (state.column < 0) return findings.start[i] < findings.start[i + 1] ? findings.start[i] : -1;
+  return cellsOf(i).find((c) => cells.column[c] === state.column) ?? -1;
+};
+const valueKey = (position, text) => (c) => c < 0 ? null : position[c] ?? texts[text[c]];
+const headings = [
+  { name: data.key !== null ? data.key : findings.line.length ? "Line" : "Row", of: (i) => data.key !== null ? findings.key[i] : findings.row[i] },
+  { name: "Column", of: (i, c) => c < 0 ? null : columns[cells.column[c]].name },
+  { name: "Observed", of: (i, c) => valueKey(cells.at, cells.observed)(c) },
+  { name: "Expected", of: (i, c) => valueKey(cells.centre, cells.expected)(c) },
+  { name: "Surprise", of: (i, c) => c < 0 ? null : cells.surprise[c], number: true },
+  { name: "Row score", of: (i) => findings.score[i], number: true },
+  { name: "p-value", of: (i) => findings.p[i], number: true },
+];
+
+function drawHeadings() {
+  const row = make("tr");
+  headings.forEach((heading, number) => {
+    const name = number === 0 && data.key !== null ? told(heading.name) : heading.name;
+    const button = make("button", { type: "button", onclick: () => {
+      state.down = state.sort === number ? !state.down : Boolean(heading.number) && number !== 6;
+      state.sort = number;
+      changed();
+    } }, name);
+    row.append(make("th", { scope: "col", class: heading.number ? "number" : null, "aria-sort": "none" }, button));
+  });
+  byId("finding-table").tHead.append(row);
+}
+
+function compare(a, b) {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1; // what is missing comes last
+  if (typeof a === "number" && typeof b === "number") return state.down ? b - a : a - b;
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  return state.down ? collator.compare(b, a) : collator.compare(a, b);
+}
+
+function haystack(i) {
+  const parts = [nameOf(i)];
+  for (const c of cellsOf(i)) parts.push(columns[cells.column[c]].name, texts[cells.observed[c]], texts[cells.expected[c]]);
+  return parts.join("\n").toLowerCase();
+}
+
+function select() {
+  const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length && haystacks === null) haystacks = Array.from({ length: nFindings }, (_, i) => haystack(i));
+  const candidates = state.pattern === null ? Array.from({ length: nFindings }, (_, i) => i) : patterns[state.pattern].findings;
+  shown = candidates.filter((i) => (state.column < 0 || shownCell(i) >= 0) && words.every((word) => haystacks[i].includes(word)));
+  if (state.sort !== null) {
+    const of = headings[state.sort].of;
+    const keys = new Map(shown.map((i) => [i, of(i, shownCell(i)) ?? null]));
+    shown.sort((a, b) => compare(keys.get(a), keys.get(b)) || a - b);
+  }
+}
+
+const range = (c) => cells.low[c] === cells.high[c] ? texts[cells.low[c]] : `${texts[cells.low[c]]} to ${texts[cells.high[c]]}`;
+function expectedText(c) {
+  const parts = [told(texts[cells.expected[c]])];
+  if (cells.low[c] !== null && (cells.low[c] !== cells.high[c] || cells.low[c] !== cells.expected[c])) parts.push(make("small", {}, told(range(c))));
+  return parts;
+}
+
+function line(i) {
+  const c = shownCell(i);
+  const rest = cellsOf(i).length - 1;
+  const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
+  const open = make("button", { type: "button", class: "open", onclick: (event) => { event.stopPropagation(); openDetail(i); } }, told(nameOf(i)));
+  const row = make("tr", { onclick: () => openDetail(i) }, cell(headings[0].name, "value", open));
+  if (c < 0) row.append(cell("Column", "value", "–"), cell("Observed", "value", "–"), cell("Expected", "value", "–"), cell("Surprise", "number", "–"));
+  else {
+    row.append(
+      cell("Column", "value", told(columns[cells.column[c]].name), rest > 0 ? make("small", {}, `and ${plural(rest, "more cell", "more cells")}`) : null),
+      cell("Observed", "value observed", told(texts[cells.observed[c]])),
+      cell("Expected", "value", make("span", {}, ...expectedText(c))),
+      cell("Surprise", "number", make("span", { class: "surprise", title: oneIn(cells.surprise[c]) }, meter(cells.surprise[c] / 6, "hot"), cells.surprise[c] === null ? "–" : cells.surprise[c].toFixed(1))),
+    );
+  }
+  row.append(cell("Row score", "number", short(findings.score[i])), cell("p-value", "number", probability(findings.p[i])));
+  return row;
+}
+
+function drawFindings(size = state.size) {
+  const nPages = Math.max(1, Math.ceil(shown.length / size));
+  state.page = Math.min(state.page, nPages - 1);
+  const body = byId("finding-table").tBodies[0];
+  const lines = shown.slice(state.page * size, (state.page + 1) * size).map(line);
+  body.replaceChildren(...(lines.length ? lines : [make("tr", {}, make("td", { class: "empty", colspan: headings.length }, "No finding is like this."))]));
+  [...byId("finding-table").tHead.rows[0].cells].forEach((head, number) => head.setAttribute("aria-sort", state.sort !== number ? "none" : state.down ? "descending" : "ascending"));
+  byId("count").textContent = shown.length === nFindings ? plural(nFindings, "row", "rows") : `${whole.format(shown.length)} of ${plural(nFindings, "row", "rows")}`;
+  byId("page").textContent = `${whole.format(state.page + 1)} / ${whole.format(nPages)}`;
+  byId("first").disabled = byId("back").disabled = state.page === 0;
+  byId("next").disabled = byId("last").disabled = state.page >= nPages - 1;
+  const clear = byId("clear");
+  clear.hidden = state.pattern === null;
+  if (state.pattern !== null) clear.replaceChildren("✕ ", told(patterns[state.pattern].sentence));
+  [...byId("pattern-list").querySelectorAll("button")].forEach((button, number) => button.setAttribute("aria-pressed", String(state.pattern === number)));
+}
+function changed() {
+  state.page = 0;
+  select();
+  drawFindings();
+}
+function turn(page) {
+  state.page = Math.max(0, page);
+  drawFindings();
+}
+
+function listenToFindings() {
+  const counts = columns.map((column, j) => [j, column.n_cells]).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  const choice = (value, text) => { const option = make("option", { value }); option.textContent = text; return option; };
+  byId("column").append(choice("-1", "all"), ...counts.map(([j, n]) => choice(String(j), `${columns[j].name} (${whole.format(n)})`)));
+  byId("column").addEventListener("change", (event) => { state.column = Number(event.target.value); changed(); });
+  byId("size").addEventListener("change", (event) => { state.size = Number(event.target.value); changed(); });
+  let waiting = 0;
+  byId("search").addEventListener("input", (event) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { state.query = event.target.value; changed(); }, 120);
+  });
+  byId("clear").addEventListener("click", () => choosePattern(null));
+  byId("first").addEventListener("click", () => turn(0));
+  byId("back").addEventListener("click", () => turn(state.page - 1));
+  byId("next").addEventListener("click", () => turn(state.page + 1));
+  byId("last").addEventListener("click", () => turn(Infinity));
+  for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("beforeprint", () => { state.page = 0; drawFindings(Math.max(100, state.size)); });
+  window.addEventListener("afterprint", () => drawFindings());
+}
+
+// ------------------------------------------------------------------------------------------------------------ map
+
+// Long names often differ at their end.
+const middle = (text, most) => text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}`;
+const heatShare = (surprise) => Math.max(0, Math.min(1, (surprise - 1) / 4));
+function drawHeat() {
+  byId("map").hidden = heat.n_rows === 0;
+  document.querySelectorAll(".scale i").forEach((step, number) => step.style.setProperty("--share", String(number / 4)));
+  const head = make("tr", {}, make("th", {}));
+  for (const j of heat.columns) {
+    const label = make("span", { title: columns[j].name });
+    label.textContent = middle(columns[j].name, 26);
+    head.append(make("th", { scope: "col" }, label));
+  }
+  byId("heat").tHead.append(head);
+  const rows = document.createDocumentFragment();
+  heat.values.forEach((values, i) => {
+    const open = make("button", { type: "button", title: nameOf(i), onclick: () => openDetail(i) }, told(nameOf(i)));
+    const row = make("tr", {}, make("th", { scope: "row" }, open));
+    values.forEach((value, k) => {
+      row.append(make("td", { share: heatShare(value), title: `${nameOf(i)}, ${columns[heat.columns[k]].name}: ${oneIn(value)}`, onclick: () => openDetail(i) }));
+    });
+    rows.append(row);
+  });
+  byId("heat").tBodies[0].append(rows);
+}
+
+// -------------------------------------------------------------------------------------------------------- columns
+
+const verdicts = { predictable: "predictable", partly: "partly", blind: "blind", constant: "constant" };
+const columnState = { sort: null, down: true, query: "", all: false };
+const MOST_COLUMNS = 40;
+const checked = columns.some((column) => column.self_check !== null);
+const columnHeadings = [
+  { name: "Column", of: (column) => column.name },
+  { name: "Kind", of: (column) => column.kind },
+  { name: "Missing", of: (column) => column.missing, number: true },
+  { name: "Values", of: (column) => column.n_distinct, number: true },
+  { name: "Told by others", of: (column) => column.fitness, number: true },
+  { name: "Mostly from", of: null },
+  ...(checked ? [{ name: "Planted errors found", of: (column) => column.self_check, number: true }] : []),
+  { name: "Findings", of: (column) => column.n_cells, number: true },
+];
+function drawColumnHeadings() {
+  const row = make("tr");
+  columnHeadings.forEach((heading, number) => {
+    const inside = heading.of === null ? make("span", {}, heading.name) : make("button", { type: "button", onclick: () => {
+      columnState.down = columnState.sort === number ? !columnState.down : Boolean(heading.number);
+      columnState.sort = number;
+      drawColumns();
+    } }, heading.name);
+    row.append(make("th", { scope: "col", class: heading.number ? "number" : null, "aria-sort": heading.of === null ? null : "none" }, inside));
+  });
+  byId("column-table").tHead.append(row);
+}
+function columnLine(column) {
+  const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
+  const predictors = make("div", { class: "predictors" });
+  for (const [j, share] of column.predictors.slice(0, 3)) predictors.append(meter(share), make("span", { class: "number" }, share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`), told(columns[j].name));
+  return make("tr", {},
+    cell("Column", "value", told(column.name), column.hidden ? make("small", {}, "values hidden") : null),
+    cell("Kind", null, column.kind),
+    cell("Missing", "number", column.missing ? percent(column.missing) : "none"),
+    cell("Values", "number", whole.format(column.n_distinct)),
+    cell("Told by others", "number", make("span", {}, make("span", { class: `verdict ${column.verdict}` }, verdicts[column.verdict]), column.fitness === null ? null : make("small", {}, `${column.measure} ${column.fitness.toFixed(2)}`))),
+    cell("Mostly from", null, predictors.childElementCount ? predictors : "–"),
+    ...(checked ? [cell("Planted errors found", "number", percent(column.self_check))] : []),
+    cell("Findings", "number", whole.format(column.n_cells)));
+}
+function drawColumns() {
+  const query = columnState.query.toLowerCase();
+  let list = columns.filter((column) => column.name.toLowerCase().includes(query));
+  if (columnState.sort !== null) {
+    const { of } = columnHeadings[columnState.sort];
+    const sign = columnState.down ? -1 : 1;
+    list = [...list].sort((a, b) => {
+      const [x, y] = [of(a), of(b)];
+      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+      return sign * (typeof x === "number" ? x - y : collator.compare(x, y));
+    });
+  }
+  const most = columnState.all ? list.length : MOST_COLUMNS;
+  byId("column-table").tBodies[0].replaceChildren(...list.slice(0, most).map(columnLine));
+  [...byId("column-table").tHead.rows[0].cells].forEach((head, number) => {
+    if (head.hasAttribute("aria-sort")) head.setAttribute("aria-sort", columnState.sort !== number ? "none" : columnState.down ? "descending" : "ascending");
+  });
+  byId("column-count").textContent = list.length > most ? `${most} of ${plural(list.length, "column", "columns")}` : plural(list.length, "column", "columns");
+  byId("column-more").hidden = list.length <= most;
+}
+function listenToColumns() {
+  byId("column-search").addEventListener("input", (event) => { columnState.query = event.target.value; drawColumns(); });
+  byId("column-more").addEventListener("click", () => { columnState.all = true; drawColumns(); });
+}
+
+// -------------------------------------------------------------------------------------------------- one finding
+
+const detail = byId("detail");
+let opened = -1;
+const drawer = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    drawer.unobserve(entry.target);
+    drawFigure(entry.target);
+  }
+}, { root: detail, rootMargin: "200px" });
+
+function facts(c) {
+  const line = make("p", {}, "observed ", told(texts[cells.observed[c]], "observed-word"), ", expected ", told(texts[cells.expected[c]], "expected-word"));
+  if (cells.low[c] !== null) line.append(", nine times in ten ", told(range(c)));
+  if (cells.suggestion[c] !== null) line.append("; meant is perhaps ", told(texts[cells.suggestion[c]], "expected-word"));
+  return line;
+}
+function article(c, mended) {
+  const column = columns[cells.column[c]];
+  const surprise = cells.surprise[c];
+  const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(surprise)}`));
+  const sentence = cells.sentence[c] !== null ? make("p", {}, told(cells.sentence[c])) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
+  const figure = make("figure", { "data-cell": c });
+  const parts = [head, sentence];
+  if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once what stands above is mended."));
+  if (column.values) { parts.push(figure); drawer.observe(figure); }
+  return make("article", {}, ...parts);
+}
+function openDetail(i) {
+  opened = i;
+  byId("detail-title").replaceChildren(told(nameOf(i)));
+  const place = shown.indexOf(i);
+  byId("detail-back").disabled = place <= 0;
+  byId("detail-next").disabled = place < 0 || place >= shown.length - 1;
+  const list = cellsOf(i);
+  byId("detail-body").replaceChildren(
+    make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, p-value ${probability(findings.p[i])}, ${data.key !== null ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
+    ...(findings.remedy[i] ? [make("p", { class: "remedy" }, told(findings.remedy[i]))] : []),
+    ...list.map((c) => article(c, findings.mended[i] === 1)));
+  if (!detail.open) detail.showModal();
+  detail.scrollTop = 0;
+  byId("detail-title").focus();
+}
+function step(by) {
+  const place = shown.indexOf(opened);
+  if (place >= 0 && shown[place + by] !== undefined) openDetail(shown[place + by]);
+}
+function listenToDetail() {
+  byId("detail-close").addEventListener("click", () => detail.close());
+  byId("detail-back").addEventListener("click", () => step(-1));
+  byId("detail-next").addEventListener("click", () => step(1));
+  detail.addEventListener("click", (event) => { if (event.target === detail) detail.close(); });
+  detail.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowRight") step(1);
+    if (event.key === "ArrowLeft") step(-1);
+  });
+}
+
+drawSummary();
+drawPatterns();
+drawHeadings();
+listenToFindings();
+changed();
+drawHeat();
+drawColumnHeadings();
+listenToColumns();
+drawColumns();
+listenToDetail();
