@@ -119,7 +119,8 @@ def _by_kind(lines: list[Line], method: str | None, value: Callable[[Line], floa
             if line["kind"] == kind and method in (None, line["method"]) and value(line) is not None:
                 by_table.setdefault(line["table"], []).append(float(value(line) or 0.0))
         means.append(np.mean([np.mean(values) for values in by_table.values()]) if by_table else np.nan)
-    return [f"{mean:.3f}" if np.isfinite(mean) else "-" for mean in (*means, np.nanmean(means))]
+    known = [mean for mean in means if np.isfinite(mean)]
+    return [f"{mean:.3f}" if np.isfinite(mean) else "-" for mean in (*means, np.mean(known) if known else np.nan)]
 
 
 def _markdown(head: list[str], rows: Iterable[list[str]]) -> None:
