@@ -25,7 +25,7 @@ import pyarrow as pa
 import rfod
 
 Members = dict[str, bytes]
-N_FLIPS, N_TRUNCATIONS, N_SWAPS, N_BYTES, N_NUMBERS = 500, 120, 60, 120, 240
+N_FLIPS, N_TRUNCATIONS, N_SWAPS, N_BYTES, N_NUMBERS = 500, 120, 60, 120, 360
 
 
 def unpack(data: bytes) -> Members:
@@ -121,7 +121,7 @@ def no_models(members: Members) -> Iterator[tuple[str, bytes]]:
         yield header(f"no {key}", lambda h, key=key: h.pop(key))
         yield header(f"{key} null", lambda h, key=key: h.update({key: None}))
     for key in json.loads(members["model.json"])["params"]:
-        if key in ("uncertainty", "aggregation", "distance"):  # the others serve fit only, and have defaults
+        if key in ("uncertainty", "aggregation", "distance", "trim"):  # the others serve fit only, and have defaults
             yield header(f"param {key} removed", lambda h, key=key: h["params"].pop(key))
         yield header(f"param {key} odd", lambda h, key=key: h["params"].update({key: [1, {}]}))
     yield header("param unknown", lambda h: h["params"].update(evil=1))
@@ -206,6 +206,14 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
         "leaf_entries": [0, -1, 10**9, 2**62, 2**63 - 1],
         "entry_class": [65535, 40000],
         "entry_share": [np.nan, np.inf, -0.5, 0.0, 1.5],
+        "floors": [np.nan, np.inf, -1.0, 1e300],
+        "n_single": [-1],
+        "centres": [np.nan, np.inf],
+        "scales": [np.nan, np.inf, 0.0, -1.0],
+        "cell_calibration": [np.nan, np.inf, 1e300],
+        "interval_calibration": [np.nan, -0.5, 1e300],
+        "sample_rows": [-1, 10**9, 2**62],
+        "sample_codes": [-2, 10**6],
     }
     for name, values in absurd.items():
         for value in values:
@@ -221,7 +229,8 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
 def odd_numbers(members: Members, rng: np.random.Generator) -> Iterator[tuple[str, bytes]]:
     """Single numbers changed at random under a valid checksum: refused, or a model that still scores."""
     names = ("edges", "ranges", "n_grown", "n_kept", "kept", "tree_words", "tree_leaves", "leaf_value", "leaf_variance")
-    names += ("leaf_entries", "entry_class", "entry_share", *["words"] * 12)
+    names += ("leaf_entries", "entry_class", "entry_share", "floors", "centres", "scales", "cell_calibration")
+    names += ("interval_calibration", "sample_rows", "sample_numbers", "sample_codes", "n_single", *["words"] * 12)
     for number in range(N_NUMBERS):
         name = names[number % len(names)]
         array = read(members, name).copy()
@@ -242,6 +251,8 @@ def outcome(path: str, probe: pa.Table, wanted: rfod.Detection) -> str:
     same = np.array_equal(found.cell_scores, wanted.cell_scores, equal_nan=True)
     same &= np.array_equal(found.row_scores, wanted.row_scores) and found.expected.equals(wanted.expected)
     found.top(2)
+    found.intervals([0])
+    found.blame(0)
     return "identical" if same else "altered"
 
 

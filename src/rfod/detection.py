@@ -64,7 +64,7 @@ class Detection:
         self.row_scores: Floats = model.row_scores(judged)
         """How anomalous each row is; higher is more anomalous."""
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the modelled columns, in the order of all (rows, columns) arrays."""
         return tuple(column.name for column in self._model.columns)

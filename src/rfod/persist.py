@@ -123,7 +123,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     _require(arrays["importances"].shape == (n_columns, n_columns), "importances are not columns by columns")
     _require(_finite(arrays["importances"]) and bool((arrays["importances"] >= 0).all()), "an importance is no number")
     _require(_finite(arrays["ranges"]) and bool((arrays["ranges"] >= 0).all()), "a range is no number")
-    _require(_finite(arrays["floors"]) and bool((arrays["floors"] >= 0).all()), "a floor is no number")
+    floors = arrays["floors"]
+    _require(bool(((floors >= 0) & (floors <= _LARGEST_LEAF)).all()), "a floor is no number, or an absurd one")
     _require(bool((arrays["n_single"] >= 0).all()), "a number of categories is negative")
     for name in ("centres", "scales"):
         _require(arrays[name].shape == (3,) and _finite(arrays[name]), f"{name} are not three numbers")
@@ -134,6 +135,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     cell_calibration = tuple(_ascending(arrays["cell_calibration"][low:high]) for low, high in pairwise(cell_ends))
     offset_ends = _ends(arrays["n_offsets"], len(arrays["interval_calibration"]), 0, "interval offsets")
     offsets = tuple(_ascending(arrays["interval_calibration"][low:high]) for low, high in pairwise(offset_ends))
+    _require(all(len(part) == 0 or (part[0] >= 0 and part[-1] <= 1) for part in offsets), "an offset is out of range")
     n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
     is_set = np.array([feature.is_set for feature in features], dtype=np.bool_)
     feature_columns = np.array([feature.column for feature in features], dtype=np.int64)
@@ -291,6 +293,8 @@ def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     for name, kind in {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict}.items():
         _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
     _require(0 <= header["seed"] < 2**63, "the seed is out of range")
+    trim = header["params"].get("trim")
+    _require(isinstance(trim, int | float) and 0 <= trim < 0.5, "the parameter trim is not a share below 0.5")
     for name, choices in _SCORING.items():
         _require(header["params"].get(name) in choices, f"the parameter {name} is not one of {', '.join(choices)}")
     return dict(header)

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+WIDEST = 1e6  # ratio of the spread of a part to its centre, and of its centre to its spread, at most
 FURTHEST = 1e12  # in spreads of the training rows: keeps scores finite
 
 # Sums run over columns one by one, in order: a row's result then does not depend on the rows it comes with.
@@ -57,6 +58,9 @@ def agree(parts: Floats, centres: Floats, scales: Floats) -> Floats:
     for part, centre, scale in zip(parts, centres, scales, strict=True):
         with np.errstate(over="ignore"):
             total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
-    ratios = [scale / centre if centre > 0 else 1.0 for centre, scale in zip(centres, scales, strict=True)]
+    ratios = [
+        float(np.clip(scale / centre, 1 / WIDEST, WIDEST)) if centre > scale / WIDEST else 1.0
+        for centre, scale in zip(centres.tolist(), scales.tolist(), strict=True)
+    ]
     off = float(np.median(ratios)) * np.sinh(total / len(parts))
     return np.where(off >= 0, 1.0 + off, 1.0 / (1.0 + np.abs(off)))
