@@ -21,8 +21,8 @@ demo: $(VENV)/installed-demo ## find the planted errors in a table of parcel shi
 browser: ## a Chromium for the tests of the report, where Debian's packages can be installed
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$RFOD_BROWSER" || \
 		{ command -v apt-get >/dev/null && test "$$(id -u)" = 0 && echo "installing chromium" && \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
+		timeout 60 apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		timeout 240 apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 		echo "no browser here: the tests of the report in a browser are skipped"
 
 test: lint test-unit test-bounds ## every check: lint, types, layers, tests, tests with bounds checks
