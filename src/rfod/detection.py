@@ -160,7 +160,7 @@ class Detection:
         else:
             by_score = conformal_p_values(self.row_scores, self._model.calibration)
         by_cell = len(self.columns) * 10.0 ** -self.surprise.max(axis=1)
-        return np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell))
+        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell)))
 
     @cached_property
     def p_values(self) -> Floats:

@@ -80,7 +80,7 @@ def _as_points(
 def neighbours(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges: Floats) -> Neighbours:
     """The rows of a sample, given by columns, as points to measure distances from."""
     centres = np.zeros(len(values))
-    for j in np.flatnonzero(~is_set):  # float32 has few digits, and dates are far from 0
+    for j in np.flatnonzero(~is_set).tolist():  # float32 has few digits, and dates are far from 0
         known = values[j][np.isfinite(values[j])]
         centres[j] = np.median(known) if len(known) else 0.0
     points = _as_points(values, is_set, centres, ranges)
