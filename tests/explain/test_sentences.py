@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rfod
+from rfod._explain.evidence import Evidence, evidence_words
 from rfod._explain.patterns import find_patterns
 from rfod._explain.rows import explain_rows
 from tables import small
@@ -207,6 +208,28 @@ def test_a_constant_and_a_row_of_gaps() -> None:
     assert "same is 7; expected" in told
     assert "(all 200 training rows have same = 5)" in told
     assert "a is missing; all 200 training rows have a value; expected " in str(found.explain(1))
+
+
+def test_small_numbers_of_rows_and_odd_names() -> None:
+    found = rfod.scan(pd.DataFrame({"": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}), n_estimators=10, random_state=0)
+    told = "\n".join(map(str, found.explain_rows(None)))
+    assert "'' is 3; expected 1 to 2 (both other rows are at most 2)" in told
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (Evidence(39, 38, "at most 42", "are"), "38 of 39 such rows are at most 42"),
+        (Evidence(1212, 1212, "at most 42", "are"), "all 1,212 such rows are at most 42"),
+        (Evidence(1, 1, "at most 42", "are"), "the one such row is at most 42"),
+        (Evidence(9, 1, "x = 3", "have"), "1 of 9 such rows has x = 3"),
+        (Evidence(212, 212, "x = a", "have", negative=True), "none of 212 such rows has x = a"),
+        (Evidence(212, 210, "x = a", "have", negative=True), "only 2 of 212 such rows have x = a"),
+        (Evidence(10, 6, "x = a", "have", negative=True), "4 of 10 such rows have x = a"),
+    ],
+)
+def test_counts_in_words(evidence: Evidence, words: str) -> None:
+    assert evidence_words(evidence, ("such row", "such rows")) == words
 
 
 def test_a_key_is_named() -> None:

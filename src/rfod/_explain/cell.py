@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from rfod._explain.condition import Condition
+from rfod._explain.condition import Condition, name_text
 from rfod._explain.sentences import title_words
-from rfod._table.encode import one_line
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class RowExplanation:
     @property
     def remedy(self) -> str:
         """What becomes of the row when the cells to blame are replaced, in words; empty when none is to blame."""
-        names = [one_line(cell.column) for cell in self.cells if cell.blamed]
+        names = [name_text(cell.column) for cell in self.cells if cell.blamed]
         if not names:
             return ""
         listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

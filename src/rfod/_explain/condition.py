@@ -76,7 +76,7 @@ def holds(condition: Condition, column: Column, feature: Feature, values: NDArra
 
 def gap_condition(column: Column, missing: bool) -> Condition:
     """Whether there is a value."""
-    name = one_line(column.name)
+    name = name_text(column.name)
     if missing:
         return Condition(column.name, "value", "missing", (), f"{name} is missing")
     return Condition(column.name, "value", "present", (), f"{name} is not missing")
@@ -86,7 +86,7 @@ def set_condition(column: Column, codes: Sequence[int], excluded: bool = False) 
     """One of few categories, or none of them."""
     categories = tuple(column.categories[code] for code in codes)
     words = [category_text(text) for text in value_text(column, np.array(codes, dtype=np.int32))]
-    name, listed = one_line(column.name), alternatives(words)
+    name, listed = name_text(column.name), alternatives(words)
     if excluded:
         return Condition(column.name, "value", "not", categories, f"{name} is not {listed}")
     if len(words) == 1:
@@ -183,7 +183,7 @@ class _Bounds:
         return (">=" if limit == least or self.is_whole or not self.is_number else ">"), limit
 
     def condition(self, relation: str, *values: float) -> Condition:
-        name = one_line(self.column.name)
+        name = name_text(self.column.name)
         subject = name if self.part == "value" else f"{self.part} of {name}"
         words = [self.text(value) for value in values]
         if relation == "between" and values[0] == values[1]:
@@ -224,6 +224,11 @@ def grouped(text: str) -> str:
     if len(digits) < MANY_DIGITS or not (digits + fraction).isdecimal() or not (digits + fraction).isascii():
         return text
     return f"{int(whole):,}{point}{fraction}"
+
+
+def name_text(name: str) -> str:
+    """The name of a column on one line."""
+    return category_text(one_line(name))
 
 
 def category_text(text: str) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._explain.condition import category_text, exact_text
+from rfod._explain.condition import category_text, exact_text, name_text
 from rfod._explain.rounding import rounded_up
 from rfod._table.columns import Column
-from rfod._table.encode import one_line, value_text
+from rfod._table.encode import value_text
 
 Floats = NDArray[np.float64]
 MOST_LEFT_OUT = 0.05  # of the rows, by which a bound may be drawn closer ...
@@ -19,6 +19,7 @@ COST_PER_SHARE = 20.0  # ... when what is gained is worth it,
 COST_OF_ANY = 0.2  # and worth not to say "all"
 SAME = 0.9  # share of rows with one and the same value that is worth naming
 DIGITS = 3
+FEW = 0.1  # share of rows that are "only" so many
 FEWEST_AGREEING = 0.5  # share of rows that must lie on the other side of a value to be held against it
 
 
@@ -43,7 +44,7 @@ class Evidence:
 def numeric_evidence(column: Column, such: Floats, observed: float, low: float, high: float) -> Evidence:
     """Against a number expected from `low` to `high`: the bound that (nearly) all rows stay within, or the value that
     nearly all have; where many are as far out, how many are within what was expected."""
-    name, n_such = one_line(column.name), len(such)
+    name, n_such = name_text(column.name), len(such)
     values, counts = np.unique(such, return_counts=True)
     if n_such and counts.max() >= SAME * n_such and values[np.argmax(counts)] != observed:
         n_agree, value = int(counts.max()), float(values[np.argmax(counts)])
@@ -87,7 +88,7 @@ def categorical_evidence(
     column: Column, such: NDArray[Any], observed: int, expected: int, observed_text: str
 ) -> Evidence:
     """Against a category: how many rows have the expected one, or how few have this one."""
-    name, n_such = one_line(column.name), len(such)
+    name, n_such = name_text(column.name), len(such)
     n_expected, n_observed = int((such == expected).sum()), int((such == observed).sum())
     if n_expected >= SAME * n_such or observed < 0:
         text = category_text(value_text(column, np.array([expected], dtype=np.int32))[0])
@@ -103,8 +104,10 @@ def evidence_words(evidence: Evidence, rows: tuple[str, str]) -> str:
         n_against = n_such - n_agree
         if n_against == 0:
             return f"none of {n_such:,} {many} has {claim}" if n_such > 1 else f"the one {one} has not {claim}"
-        return f"only {n_against:,} of {n_such:,} {many} {'has' if n_against == 1 else 'have'} {claim}"
+        few = "only " if n_against <= FEW * n_such else ""
+        return f"{few}{n_against:,} of {n_such:,} {many} {'has' if n_against == 1 else 'have'} {claim}"
     singular = "has" if evidence.verb == "have" else "is"
     if n_agree == n_such:
-        return f"all {n_such:,} {many} {evidence.verb} {claim}" if n_such > 1 else f"the one {one} {singular} {claim}"
+        every = "both" if n_such == 2 else f"all {n_such:,}"
+        return f"{every} {many} {evidence.verb} {claim}" if n_such > 1 else f"the one {one} {singular} {claim}"
     return f"{n_agree:,} of {n_such:,} {many} {singular if n_agree == 1 else evidence.verb} {claim}"

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._explain.cell import CellExplanation
-from rfod._explain.condition import Condition, category_text
+from rfod._explain.condition import Condition, category_text, name_text
 from rfod._explain.found import Found, Positions
 from rfod._explain.reasons import Clause
 from rfod._explain.rows import explain_rows
 from rfod._run.judging import Rows
 from rfod._table.binning import Feature
-from rfod._table.encode import one_line
 
 MOST_REPAIRED = 1_000  # rows whose cells to blame are looked for
 BASE_ROWS = 4_096  # of the table, evenly spaced, that findings are compared with
@@ -227,5 +226,5 @@ def _patterns(found: Found, groups: Sequence[tuple[str, _Group]], hidden: Collec
             n_findings=n_findings,
             rows=tuple(group.rows),
             example=example,
-            sentence=f"{counted}: {one_line(name)} {what}{where}",
+            sentence=f"{counted}: {name_text(name)} {what}{where}",
         )

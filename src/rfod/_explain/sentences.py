@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rfod._explain.condition import Condition
+from rfod._explain.condition import Condition, name_text
 from rfod._explain.evidence import Evidence, evidence_words
 from rfod._explain.expected import Expected
 from rfod._table.encode import one_line
@@ -26,22 +26,22 @@ def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tup
 def value_sentence(name: str, observed: str, expected: str, because: str) -> str:
     """A value that is not the expected one."""
     observed = {"inf": "infinite", "-inf": "minus infinity"}.get(observed, observed)
-    return f"{one_line(name)} is {observed}; {expected}{because}"
+    return f"{name_text(name)} is {observed}; {expected}{because}"
 
 
 def missing_sentence(name: str, evidence: Evidence, rows: tuple[str, str], expected: str) -> str:
     """A gap where there is practically always a value."""
-    return f"{one_line(name)} is missing; {evidence_words(evidence, rows)}; {expected}"
+    return f"{name_text(name)} is missing; {evidence_words(evidence, rows)}; {expected}"
 
 
 def present_sentence(name: str, observed: str, evidence: Evidence, rows: tuple[str, str]) -> str:
     """A value where there is practically never one."""
-    return f"{one_line(name)} is {observed}, where {evidence_words(evidence, rows)}"
+    return f"{name_text(name)} is {observed}, where {evidence_words(evidence, rows)}"
 
 
 def unseen_sentence(name: str, observed: str, suggestion: str | None, expected: Expected, because: str) -> str:
     """A category that training does not have, with the known one it is near to."""
-    start = f"{one_line(name)} is '{observed}', which was never seen in training"
+    start = f"{name_text(name)} is '{observed}', which was never seen in training"
     if suggestion is None:
         return f"{start}; {expected.words}{because}"
     start += f"; did you mean '{suggestion}'?"
@@ -52,12 +52,12 @@ def unseen_sentence(name: str, observed: str, suggestion: str | None, expected: 
 
 def hidden_sentence(name: str) -> str:
     """A value that is not told."""
-    return f"{one_line(name)} is not what the rest of the row leads to expect"
+    return f"{name_text(name)} is not what the rest of the row leads to expect"
 
 
 def title_words(row: int, key: tuple[str, str] | None, score: float, p_value: float) -> str:
     """Which row, and how unusual it is."""
-    named = f"Row {row}" if key is None else f"Row {row} ({one_line(key[0])} {one_line(key[1])})"
+    named = f"Row {row}" if key is None else f"Row {row} ({name_text(key[0])} {one_line(key[1])})"
     return f"{named}, score {score:.3g}: {rarity_words(p_value)}"
 
 
