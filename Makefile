@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := src tests examples $(wildcard benchmarks)
+SOURCES := src tests examples docs $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
