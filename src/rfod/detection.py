@@ -153,13 +153,13 @@ class Detection:
         Twice the smaller of two p-values, at most 1. By score, for new rows: the share of training rows, judged out of
         bag, that score at least as high (conformal; never below 1 / (n + 1)); for the rows of the training table
         itself: beyond its 90 % quantile, the tail of a log-normal distribution fitted to the bulk of the scores. By
-        cells: 10 ** -surprise of the most surprising one, times the number of columns.
+        cells: the smallest p-value that `flag_cells` sees, times the number of columns.
         """
         if self._own_rows:
             by_score = own_p_values(self.row_scores)
         else:
             by_score = conformal_p_values(self.row_scores, self._model.calibration)
-        by_cell = len(self.columns) * 10.0 ** -self.surprise.max(axis=1)
+        by_cell = len(self.columns) * self._tail_p_values.min(axis=1)
         return np.asarray(np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell)))
 
     @cached_property
@@ -173,11 +173,16 @@ class Detection:
 
     def flag_cells(self, fdr: float = 0.05) -> NDArray[np.bool_]:
         """Which cells to call findings: as many as possible while the expected share of false ones among them stays at
-        most `fdr`, over all cells of the table (Benjamini-Hochberg over 10 ** -surprise)."""
+        most `fdr`, over all cells of the table (Benjamini-Hochberg over 10 ** -surprise, or for categories, whose
+        surprise is not a tail of numbers, over `p_values` where these are larger)."""
         if not 0 < fdr < 1:
             raise ParameterError(f"fdr is {fdr!r}; it must be a number between 0 and 1, both excluded.")
-        flagged = benjamini_hochberg(10.0 ** -self.surprise.ravel(), fdr)
-        return flagged.reshape(self.surprise.shape)
+        return benjamini_hochberg(self._tail_p_values.ravel(), fdr).reshape(self.surprise.shape)
+
+    @cached_property
+    def _tail_p_values(self) -> Floats:
+        """10 ** -surprise; where probabilities end at 0 a tail has no ground, so categories stay with `p_values`."""
+        return np.maximum(10.0**-self.surprise, np.where(self._model.is_set, self.p_values, 0.0))
 
     def blame(self, row: int) -> Blame:
         """The smallest set of cells of a row, in order, whose replacement by what was expected makes it ordinary."""

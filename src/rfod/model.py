@@ -16,6 +16,7 @@ from rfod._score.calibrate import conformal_p_values
 from rfod._score.cells import Distance
 from rfod._score.rows import agree, confidence_weights, root_mean_squares, row_means
 from rfod._score.surprise import (
+    RAREST_IN_ROWS,
     STEEPEST,
     Tail,
     categorical_strangeness,
@@ -151,8 +152,12 @@ class Model:
             for known, is_set in zip(self.cell_calibration, self.is_set, strict=True)
         )
 
-    def surprise(self, judged: Judged) -> Floats:
-        """-log10 of how likely a cell at least as unusual is, for every cell, gaps included; 0 where nobody judged."""
+    def surprise(self, judged: Judged, bounded: bool = False) -> Floats:
+        """-log10 of how likely a cell at least as unusual is, for every cell, gaps included; 0 where nobody judged.
+
+        `bounded`: no category counts for more than its forest says. In the sum of a row, many columns whose categories
+        are rarely in doubt would otherwise outweigh the rest.
+        """
         found = np.empty_like(judged.cell_scores)
         n_rows = self.schema.n_rows
         for j, column in enumerate(self.columns):
@@ -160,8 +165,10 @@ class Model:
             if self.ranges[j] == 0:  # a constant
                 surprise = np.where(scores > 0, share_surprise(0, n_rows - column.n_missing), 0.0)
             else:
-                surprise = self._value_surprise(self.strangeness(judged, j), j)
+                surprise = self.tails[j].surprise(self.strangeness(judged, j))
             if self.is_set[j]:
+                if bounded:
+                    surprise = np.minimum(surprise, categorical_strangeness(local, RAREST_IN_ROWS))
                 novelty = share_surprise(int(self.n_single[j]), n_rows - column.n_missing)
                 surprise = np.where(local == UNSEEN_SHARE, novelty, surprise)
             gap, presence = self.gap_surprise(j)
@@ -177,15 +184,10 @@ class Model:
     def p_values(self, surprise: Floats, j: int) -> Floats:
         """Share of the training cells of a column, judged out of bag, gaps included, at least as surprising."""
         known, (gap, presence) = self.cell_calibration[j], self.gap_surprise(j)
-        values = np.zeros(len(known)) if self.ranges[j] == 0 else self._value_surprise(known, j)
+        values = np.zeros(len(known)) if self.ranges[j] == 0 else self.tails[j].surprise(known)
         share_missing = self.columns[j].n_missing / self.schema.n_rows
         among_values = conformal_p_values(surprise, np.maximum(values, presence))
         return (1 - share_missing) * among_values + share_missing * (gap >= surprise)
-
-    def _value_surprise(self, strangeness: Floats, j: int) -> Floats:
-        """Surprise of values, from their strangeness."""
-        surprise = self.tails[j].surprise(strangeness)
-        return np.minimum(surprise, strangeness) if self.is_set[j] else surprise  # no more than the forest would say
 
     # ----------------------------------------------------------------------------------------------------- row scores
 
@@ -199,14 +201,14 @@ class Model:
 
     def row_parts(self, judged: Judged) -> Floats:
         """(3, rows): the paper's score, the surprise of the row, its distance from the nearest training row."""
-        surprise = root_mean_squares(self.surprise(judged)) ** 2
+        surprise = root_mean_squares(self.surprise(judged, bounded=True)) ** 2
         return np.stack([row_means(judged.cell_scores, self.weights(judged)), surprise, judged.nearest])
 
     def row_scores(self, judged: Judged) -> Floats:
         """How anomalous each row is, by the aggregation that was asked for."""
         aggregation = self.params["aggregation"]
         if aggregation == "surprise":
-            return root_mean_squares(self.surprise(judged))
+            return root_mean_squares(self.surprise(judged, bounded=True))
         if aggregation == "consensus":
             return agree(self.row_parts(judged), self.centres, self.scales)
         return row_means(judged.cell_scores, self.weights(judged))

@@ -110,7 +110,7 @@ def test_part_of_a_date(found: Any) -> None:
 def test_whole_row(found: Any) -> None:
     told = found.explain(3)
     lines = str(told).splitlines()
-    assert re.fullmatch(r"Row 3, score [\d.e+]+: about 1 in [\d,]+ ordinary rows scores as high", lines[0])
+    assert re.fullmatch(r"Row 3, score [\d.e+]+: about 1 in [\d,]+ ordinary rows is as unusual", lines[0])
     assert lines[1].startswith("- price is 300; ")
     assert lines[2] == "With the expected price the row would be ordinary."
     assert told.cells[0].blamed

@@ -111,6 +111,8 @@ class Recomputed:
     def seen(seed, j, forest, known, n_rows):
         """Per row, which of the kept trees were grown on it."""
         rows = [row for row, value in enumerate(known) if not math.isnan(value) and value != -1]
+        if len({known[row] for row in rows}) == 1:  # a constant: its one tree has learned nothing
+            return [[False]] * n_rows
         bags = [
             {rows[place] for place in bag_of(seed, j, int(tree), len(rows), forest.n_draws)} for tree in forest.kept
         ]

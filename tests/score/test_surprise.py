@@ -15,8 +15,8 @@ def test_numeric_strangeness_is_the_log_of_residual_over_spread() -> None:
 
 
 def test_categorical_strangeness_is_minus_log_of_no_likelier_categories() -> None:
-    found = surprise.categorical_strangeness(np.array([0.999, 0.099, 0.0]))
-    np.testing.assert_allclose(found, [0.0, 1.0, 3.0], atol=1e-12)
+    found = surprise.categorical_strangeness(np.array([0.99999, 0.09999, 0.0]))
+    np.testing.assert_allclose(found, [0.0, 1.0, 5.0], atol=1e-12)
 
 
 def test_the_floor_is_the_median_residual() -> None:

@@ -43,6 +43,9 @@ def cells_schema(key_type: pa.DataType | None) -> pa.Schema:
             pa.field("score", pa.float64()),
             pa.field("weight", pa.float64()),
             pa.field("p_value", pa.float64()),
+            pa.field("surprise", pa.float64()),
+            pa.field("kind", pa.string()),
+            pa.field("suggestion", pa.string()),
         ]
     )
 
@@ -83,6 +86,6 @@ def cells_table(found: Detection, piece: Piece, picked: NDArray[np.intp]) -> pa.
     cells = found.cells(picked)
     rows = np.repeat(picked, np.count_nonzero(~np.isnan(found.cell_scores[picked]), axis=1))
     columns = _places(found, piece, rows)
-    for name in ("column", "observed", "expected", "score", "weight", "p_value"):
+    for name in ("column", "observed", "expected", "score", "weight", "p_value", "surprise", "kind", "suggestion"):
         columns[name] = cells.column(cells.column_names.index(name, 1))
     return pa.table(columns, schema=cells_schema(key_type_of(found)))

@@ -62,13 +62,13 @@ def title_words(row: int, key: tuple[str, str] | None, score: float, p_value: fl
 
 
 def rarity_words(p_value: float) -> str:
-    """How many ordinary rows score as high."""
+    """How many ordinary rows are as unusual."""
     if math.isnan(p_value):
         return "not judged"
     if p_value > RARE:
-        return f"{100 * p_value:.0f} % of ordinary rows score as high"
+        return f"{100 * p_value:.0f} % of ordinary rows are as unusual"
     if p_value < RAREST:
-        return "fewer than 1 in a million ordinary rows score as high"
+        return "fewer than 1 in a million ordinary rows are as unusual"
     n_rows = 1 / p_value
     rounded = round(n_rows, 1 - math.floor(math.log10(n_rows)))
-    return f"about 1 in {rounded:,.0f} ordinary rows scores as high"
+    return f"about 1 in {rounded:,.0f} ordinary rows is as unusual"

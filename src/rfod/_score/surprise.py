@@ -17,7 +17,8 @@ TAIL_SHARE = 0.02  # of the training cells, the strangest, that the tail is fitt
 FEWEST_IN_TAIL = 10
 CAUTION = 1.64  # standard errors by which the tail is taken to be heavier than it looks
 STEEPEST = 4.0  # decades of probability per e-fold of strangeness, at most
-RAREST = 1e-3  # probabilities of categories below this are not told apart
+RAREST = 1e-5  # probabilities of categories below this are not told apart
+RAREST_IN_ROWS = 1e-3  # the same, where the cells of a row are summed up
 LEAST = 1e-9  # residuals below this share of the spread are not told apart
 SMALLEST_FLOOR = 1e-6  # of the range of a column
 MOST = 300.0
@@ -28,9 +29,9 @@ def numeric_strangeness(residual: Floats, local_spread: Floats, floor: float) ->
     return np.log(residual / np.hypot(local_spread, floor) + LEAST)
 
 
-def categorical_strangeness(no_likelier: Floats) -> Floats:
+def categorical_strangeness(no_likelier: Floats, rarest: float = RAREST) -> Floats:
     """-log10 of the probability of all categories that are no likelier than the observed one."""
-    return -np.log10(np.maximum(no_likelier, 0.0) + RAREST)
+    return -np.log10(np.maximum(no_likelier, 0.0) + rarest)
 
 
 def spread_floor(residuals: Floats, value_range: float) -> float:
