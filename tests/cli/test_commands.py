@@ -21,7 +21,19 @@ import pytest
 from rfod import load, scan
 
 ROWS = ["row", "line", "score", "p_value", "flagged", "cells"]
-CELLS = ["row", "line", "column", "observed", "expected", "score", "weight", "p_value"]
+CELLS = [
+    "row",
+    "line",
+    "column",
+    "observed",
+    "expected",
+    "score",
+    "weight",
+    "p_value",
+    "surprise",
+    "kind",
+    "suggestion",
+]
 FEW = ("--trees", "10", "--jobs", "1")
 
 
