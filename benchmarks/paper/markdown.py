@@ -36,4 +36,4 @@ def means_and_spreads(
 
 
 def folded(summary: str, content: str) -> str:
-    return f"<details><summary>{summary}</summary>\n\n{content}\n</details>\n"
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{content}\n</details>\n'
