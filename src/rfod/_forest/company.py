@@ -12,6 +12,7 @@ from rfod._forest.forest import NO_BAG, Forest
 
 Floats = NDArray[np.float64]
 MOST_MEMBERS = 64  # rows of a leaf that are heard: many trees speak, so a few of each will do
+PIECE = 256  # rows of a sample that distances are measured from together: they stay in cache
 LARGEST = np.float32(1e9)  # no two numbers are further apart
 
 
@@ -49,8 +50,9 @@ def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) ->
 class Neighbours:
     """Rows of a sample as points: numbers in units of the cell score, categories as they are."""
 
-    points: NDArray[np.float32]
-    """(column, row)"""
+    pieces: NDArray[np.float32]
+    """(piece, column, row of the piece); the last piece is filled up."""
+    n_rows: int
     is_set: NDArray[np.bool_]
     centres: Floats
     ranges: Floats
@@ -59,7 +61,7 @@ class Neighbours:
         """Mean distance per column from the nearest row of the sample, other than the row itself and one copy of it."""
         out = np.empty(len(own))
         points = _as_points(values, self.is_set, self.centres, self.ranges)
-        kernels.nearest_rows(points, self.points, self.is_set, own, out)
+        kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_set, own, out)
         return np.where(np.isinf(out), 0.0, out / max(1, len(values)))
 
 
@@ -84,4 +86,8 @@ def neighbours(values: Sequence[NDArray[Any]], is_set: NDArray[np.bool_], ranges
         known = values[j][np.isfinite(values[j])]
         centres[j] = np.median(known) if len(known) else 0.0
     points = _as_points(values, is_set, centres, ranges)
-    return Neighbours(np.ascontiguousarray(points.T), is_set, centres, ranges)
+    n_pieces = -(-len(points) // PIECE)
+    filled = np.zeros((n_pieces * PIECE, len(values)), dtype=np.float32)
+    filled[: len(points)] = points
+    pieces = np.ascontiguousarray(filled.reshape(n_pieces, PIECE, -1).transpose(0, 2, 1))
+    return Neighbours(pieces, len(points), is_set, centres, ranges)

@@ -208,17 +208,20 @@ def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tre
             params.deepest,
         )
     )
-    entry_ends = np.concatenate([np.zeros(1, dtype=np.int64), ends]) if target.n_classes else ends
+    # what was set aside for trees and not needed is cut off here: slices take seconds to compile
+    n_leaves = int(leaf_ends[-1])
+    n_values, n_ends = (0, n_leaves) if target.n_classes else (n_leaves, 0)
+    n_entries = int(ends[n_ends - 1]) if n_ends else 0
     trees = Trees(
-        words,
-        word_ends[:-1],
-        leaf_ends[:-1],
-        int(leaf_ends[-1]),
-        leaf_value,
-        leaf_variance,
-        entry_ends,
-        entry_class,
-        entry_share,
+        words=words[: word_ends[-1]].copy(),
+        word_starts=word_ends[:-1],
+        leaf_starts=leaf_ends[:-1],
+        n_leaves=n_leaves,
+        leaf_value=leaf_value[:n_values].copy(),
+        leaf_variance=leaf_variance[:n_values].copy(),
+        entry_ends=np.concatenate([np.zeros(min(n_ends, 1), dtype=np.int64), ends[:n_ends]]),
+        entry_class=entry_class[:n_entries].copy(),
+        entry_share=entry_share[:n_entries].copy(),
     )
     return Grown(trees, word_ends, leaf_ends, fitness, importances)
 

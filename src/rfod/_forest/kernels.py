@@ -38,7 +38,6 @@ _LEAF = 1 << 28
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
-_PIECE = 256  # rows of a sample that distances are measured from together: they stay in cache
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
@@ -776,17 +775,15 @@ def grow_trees(
         word_ends[tree + 1] = n_words_before
         leaf_ends[tree + 1] = n_leaves_before
 
-    n_values = 0 if has_classes else n_leaves_before
-    n_ends = n_leaves_before if has_classes else 0
     return (
-        words[:n_words_before].copy(),
+        words,
         word_ends,
         leaf_ends,
-        leaf_value[:n_values].copy(),
-        leaf_variance[:n_values].copy(),
-        entry_end[:n_ends].copy(),
-        entry_class[:n_entries].copy(),
-        entry_share[:n_entries].copy(),
+        leaf_value,
+        leaf_variance,
+        entry_end,
+        entry_class,
+        entry_share,
         fitness,
         importances,
     )
@@ -1075,7 +1072,9 @@ def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends,
     offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
-    out[:] = 0.0
+    for i in range(n_rows):
+        for klass in range(out.shape[1]):
+            out[i, klass] = 0.0
     for tree in range(word_starts.shape[0]):
         _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
         for i in range(n_rows):
@@ -1110,9 +1109,10 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
     weight of 1, and out is the mean over trees. leaves (tree, i) are those of `find_leaves`; the rows of the sample in
     leaf l are members[member_ends[l]:member_ends[l + 1]]; own[i] is i's own place in the sample, or -1, and counts for
     nothing. `in_bag` as in predict_values. A row without any company gets zeros."""
-    out[:] = 0.0
     for i in range(leaves.shape[1]):
         n_votes = 0
+        for r in range(out.shape[1]):
+            out[i, r] = 0.0
         for tree in range(leaves.shape[0]):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
@@ -1132,30 +1132,32 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
 
 
 @kernel
-def nearest_rows(rows, sample, is_set, own, out):
+def nearest_rows(rows, pieces, n_sample, is_set, own, out):
     """out[i] = smallest sum over columns of the distances of row i from a row of the sample: |difference| of numbers, 0
-    or 1 for sets; a gap is 1 away from any value. rows (row, column) and sample (column, row) are float32, gaps NaN.
-    own[i], i's own place in the sample or -1, is passed over, and so is one exact copy: it may be the row itself.
+    or 1 for sets; a gap is 1 away from any value. rows (row, column) and pieces (piece of the sample, column, row) are
+    float32, gaps NaN; the last piece is filled up with anything. own[i], i's own place in the sample or -1, is passed
+    over, and so is one exact copy: it may be the row itself.
 
-    Plain loops along the sample, a piece of it at a time, which the compiler turns into vector instructions."""
-    n_rows, n_columns, n_sample = rows.shape[0], rows.shape[1], sample.shape[1]
-    one = np.float32(1.0)
+    Plain loops along a piece, which stays in cache; the compiler turns them into vector instructions."""
+    n_rows, n_columns, n_piece = rows.shape[0], rows.shape[1], pieces.shape[2]
+    nothing, one = np.float32(0.0), np.float32(1.0)
     n_copies = np.zeros(n_rows, dtype=np.int64)
-    out[:] = np.inf
-    for start in range(0, n_sample, _PIECE):
-        n_piece = min(_PIECE, n_sample - start)
-        piece = sample[:, start : start + n_piece].copy()
-        total = np.empty(n_piece, dtype=np.float32)
+    total = np.empty(n_piece, dtype=np.float32)
+    for i in range(n_rows):
+        out[i] = np.inf
+    for p in range(pieces.shape[0]):
+        start = p * n_piece
         for i in range(n_rows):
-            total[:] = np.float32(0.0)
+            for r in range(n_piece):
+                total[r] = nothing
             for j in range(n_columns):
-                mine, others = rows[i, j], piece[j]
+                mine, others = rows[i, j], pieces[p, j]
                 if mine != mine:
                     for r in range(n_piece):
-                        total[r] += one if others[r] == others[r] else np.float32(0.0)
+                        total[r] += one if others[r] == others[r] else nothing
                 elif is_set[j]:
                     for r in range(n_piece):
-                        total[r] += one if others[r] != mine else np.float32(0.0)
+                        total[r] += one if others[r] != mine else nothing
                 else:
                     for r in range(n_piece):
                         difference = abs(others[r] - mine)
@@ -1163,9 +1165,9 @@ def nearest_rows(rows, sample, is_set, own, out):
             if start <= own[i] < start + n_piece:
                 total[own[i] - start] = np.float32(np.inf)
             best = out[i]
-            for r in range(n_piece):
+            for r in range(min(n_piece, n_sample - start)):
                 if total[r] < best:
-                    if total[r] == 0.0 and n_copies[i] == 0:
+                    if total[r] == nothing and n_copies[i] == 0:
                         n_copies[i] = 1
                     else:
                         best = np.float64(total[r])
