@@ -1,6 +1,6 @@
 """The forest of one target column."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,16 @@ class Trees:
         return len(self.word_starts)
 
     @property
+    def nodes(self) -> tuple[NDArray[np.int64], bool, NDArray[np.int64], NDArray[np.int64]]:
+        """What a row needs to find its leaves, as kernels take it."""
+        return self.words, self.has_sets, self.word_starts, self.leaf_starts
+
+    @property
+    def shares(self) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
+        """What the leaves say of classes, as kernels take it."""
+        return self.entry_ends, self.entry_class, self.entry_share
+
+    @property
     def has_sets(self) -> bool:
         """Whether any split is by a set of categories: a tree without has one word per node and nothing else."""
         return len(self.words) != 2 * self.n_leaves - self.n_trees
@@ -94,20 +104,10 @@ class Forest:
     def predict_values(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(3, rows): mean of the trees, their standard deviation, mean variance within leaves. Numeric targets."""
         out = np.empty((3, len(block)))
-        trees = self.trees
-        for start in range(0, len(block), BLOCK):
-            part = slice(start, start + BLOCK)
-            kernels.predict_values(
-                block[part],
-                trees.words,
-                trees.has_sets,
-                trees.word_starts,
-                trees.leaf_starts,
-                trees.leaf_value,
-                trees.leaf_variance,
-                _columns(in_bag, part),
-                own := np.empty((3, len(block[part]))),  # kernels are compiled for contiguous arrays only
-            )
+        leaves = self.trees.leaf_value, self.trees.leaf_variance
+        for part in _parts(len(block), BLOCK):
+            own = np.empty((3, len(block[part])))  # kernels are compiled for contiguous arrays only
+            kernels.predict_values(block[part], *self.trees.nodes, *leaves, _columns(in_bag, part), own)
             out[:, part] = own
         return out
 
@@ -118,54 +118,32 @@ class Forest:
         probability, and that of all classes no likelier than the observed one."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
-        trees = self.trees
-        rows_together = max(16, min(BLOCK, BLOCK_SHARES // self.n_classes))
-        for start in range(0, len(block), rows_together):
-            part = slice(start, start + rows_together)
-            kernels.predict_classes(
-                block[part],
-                trees.words,
-                trees.has_sets,
-                trees.word_starts,
-                trees.leaf_starts,
-                trees.entry_ends,
-                trees.entry_class,
-                trees.entry_share,
-                self.n_classes,
-                observed[part],
-                _columns(in_bag, part),
-                best[part],
-                own := np.empty((4, len(block[part]))),
-            )
+        for part in _parts(len(block), max(16, min(BLOCK, BLOCK_SHARES // self.n_classes))):
+            own = np.empty((4, len(block[part])))
+            bags = _columns(in_bag, part)
+            leaves = *self.trees.shares, self.n_classes
+            kernels.predict_classes(block[part], *self.trees.nodes, *leaves, observed[part], bags, best[part], own)
             out[:, part] = own
         return best, out
 
     def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(rows, classes): probability of every class."""
         out = np.empty((len(block), self.n_classes))
-        trees = self.trees
-        for start in range(0, len(block), BLOCK):
-            part = slice(start, start + BLOCK)
-            kernels.predict_shares(
-                block[part],
-                trees.words,
-                trees.has_sets,
-                trees.word_starts,
-                trees.leaf_starts,
-                trees.entry_ends,
-                trees.entry_class,
-                trees.entry_share,
-                _columns(in_bag, part),
-                out[part],
-            )
+        for part in _parts(len(block), BLOCK):
+            bags = _columns(in_bag, part)
+            kernels.predict_shares(block[part], *self.trees.nodes, *self.trees.shares, bags, out[part])
         return out
 
     def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
         """(tree, row): the leaf of each row, counted over all trees."""
-        trees = self.trees
-        out = np.empty((trees.n_trees, len(block)), dtype=np.int64)
-        kernels.find_leaves(block, trees.words, trees.has_sets, trees.word_starts, trees.leaf_starts, out)
+        out = np.empty((self.trees.n_trees, len(block)), dtype=np.int64)
+        kernels.find_leaves(block, *self.trees.nodes, out)
         return out
+
+
+def _parts(n_rows: int, size: int) -> Iterator[slice]:
+    """Rows that go down the trees together."""
+    return (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 def _columns(in_bag: NDArray[np.uint8], part: slice) -> NDArray[np.uint8]:
