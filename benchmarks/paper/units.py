@@ -11,6 +11,7 @@ import time
 import traceback
 import warnings
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -28,7 +29,8 @@ SECONDS_BETWEEN_LOOKS = 0.25
 
 # Units fork from a server that has loaded the slow libraries, if they are there: five seconds less for each.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["__main__", "pyod.models.dif", "pyod.models.deep_svdd", "deepod.models.tabular"])
+SLOW_TO_LOAD = ["pyod.models.dif", "pyod.models.deep_svdd", "deepod.models.tabular"] if find_spec("torch") else []
+PROCESSES.set_forkserver_preload(["__main__", *SLOW_TO_LOAD])
 
 
 @dataclass(frozen=True)
