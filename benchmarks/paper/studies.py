@@ -19,7 +19,7 @@ SIX_DATASETS = ("spambase", "bank", "ethereum", "thyroid", "pageblocks", "cardio
 BETAS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 TREES = (10, 25, 50, 100, 200)
 DEFAULT_BETA, DEFAULT_TREES = 0.5, 100
-KDD_TREES = 20
+KDD_TREES = 10
 KDD_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
