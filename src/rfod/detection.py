@@ -181,8 +181,9 @@ class Detection:
 
     @cached_property
     def _tail_p_values(self) -> Floats:
-        """10 ** -surprise; where probabilities end at 0 a tail has no ground, so categories stay with `p_values`."""
-        return np.maximum(10.0**-self.surprise, np.where(self._model.is_set, self.p_values, 0.0))
+        """10 ** -surprise; where probabilities end at 0 a tail has no ground, so known categories stay with `p_values`."""
+        is_known = self._model.is_set & (self._judged.local != UNSEEN_SHARE) & ~np.isnan(self.cell_scores)
+        return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
 
     def blame(self, row: int) -> Blame:
         """The smallest set of cells of a row, in order, whose replacement by what was expected makes it ordinary."""
