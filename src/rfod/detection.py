@@ -181,7 +181,7 @@ class Detection:
 
     @cached_property
     def _tail_p_values(self) -> Floats:
-        """10 ** -surprise; where probabilities end at 0 a tail has no ground, so known categories stay with `p_values`."""
+        """10 ** -surprise; known categories stay with `p_values`: probabilities end at 0, and a tail has no ground."""
         is_known = self._model.is_set & (self._judged.local != UNSEEN_SHARE) & ~np.isnan(self.cell_scores)
         return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
 
