@@ -46,7 +46,13 @@ SYNTHETIC = (
 
 METHODS: dict[str, Method] = {
     "rfod": Method("RFOD", "rfod", forests.library, note="defaults"),
-    "rfod_paper": Method("RFOD, paper's letter", "rfod", forests.library_paper, ranked=False),
+    "rfod_paper": Method(
+        "RFOD, paper's letter",
+        "rfod",
+        forests.library_paper,
+        ranked=False,
+        note="100 full trees on all rows and columns",
+    ),
     "rfod_uwa": Method(
         "RFOD, paper's score", "rfod", forests.library_uwa, ranked=False, in_grid=False, note="defaults, row score UWA"
     ),

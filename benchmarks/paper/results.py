@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,18 @@ def read(path: Path) -> list[Line]:
 
 def finished(lines: list[Line]) -> list[Line]:
     return [line for line in lines if line["status"] == "ok"]
+
+
+def on_common_seeds(lines: list[Line], methods: Container[str]) -> list[Line]:
+    """Finished lines, per dataset only those of the seeds that all of these methods have: the same splits for all."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    for line in finished(lines):
+        if line["method"] in methods:
+            seeds.setdefault((line["dataset"], line["method"]), set()).add(line["seed"])
+    common: dict[str, set[int]] = {}
+    for (dataset, _), own in seeds.items():
+        common[dataset] = common[dataset] & own if dataset in common else own
+    return [line for line in finished(lines) if line["seed"] in common.get(line["dataset"], ())]
 
 
 def by_dataset(lines: list[Line], measure: str, column: str = "method", how: str = "mean") -> pd.DataFrame:

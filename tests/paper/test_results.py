@@ -33,6 +33,25 @@ def test_a_line_has_the_key_of_its_unit() -> None:
     assert results.key(line()) == Unit("main", "pima", "rfod", 0).key
 
 
+def test_methods_are_compared_on_the_seeds_that_all_have() -> None:
+    lines = [line(seed=seed) for seed in range(3)] + [line(method="lof", seed=seed) for seed in (1, 2, 3)]
+    lines += [
+        line("bank"),
+        line("bank", "lof", status="timeout"),
+        line(method="knn", seed=0),
+        line(method="knn", seed=2),
+    ]
+    common = results.on_common_seeds(lines, ["rfod", "lof"])
+    assert [(entry["dataset"], entry["method"], entry["seed"]) for entry in common] == [
+        ("pima", "rfod", 1),
+        ("pima", "rfod", 2),
+        ("pima", "lof", 1),
+        ("pima", "lof", 2),
+        ("bank", "rfod", 0),
+        ("pima", "knn", 2),
+    ]
+
+
 def test_units_without_a_result_count_as_such() -> None:
     lines = [line(), line(method="lof", status="timeout")]
     assert list(results.by_dataset(lines, "auc_roc")) == ["rfod"]
