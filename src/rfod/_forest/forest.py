@@ -198,8 +198,8 @@ def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tre
         leaf_value=leaf_value[:n_values].copy(),
         leaf_variance=leaf_variance[:n_values].copy(),
         entry_ends=np.concatenate([np.zeros(min(n_ends, 1), dtype=np.int64), ends[:n_ends]]),
-        entry_class=entry_class[:n_entries].copy(),
-        entry_share=entry_share[:n_entries].copy(),
+        entry_class=entry_class[:n_entries].astype(np.uint16),
+        entry_share=entry_share[:n_entries].astype(np.float32),
     )
     return Grown(trees, word_ends, leaf_ends, fitness, importances)
 

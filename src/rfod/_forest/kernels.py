@@ -362,6 +362,15 @@ def _goes_right(code, threshold, shift, n_set_words, words, child):
 
 
 @kernel
+def _row_offsets(n_rows, width):
+    """Where each row begins in a flat block; a loop, because array arithmetic takes long to compile."""
+    offsets = np.empty(n_rows, dtype=np.uint64)
+    for i in range(n_rows):
+        offsets[i] = i * width
+    return offsets
+
+
+@kernel
 def _descend(codes, offsets, feature_stride, words, has_sets, word_base, leaf_base, at, active, leaves):
     """Leaf of each row in one tree; the code of row i and feature f is codes[offsets[i] + f * feature_stride].
 
@@ -475,8 +484,8 @@ def grow_trees(
     leaf_value = np.empty(2 * most_leaves, dtype=np.float64)
     leaf_variance = np.empty(2 * most_leaves, dtype=np.float64)
     entry_end = np.empty(2 * most_leaves, dtype=np.int64)
-    entry_class = np.empty(2 * entry_bound, dtype=np.uint16)
-    entry_share = np.empty(2 * entry_bound, dtype=np.float32)
+    entry_class = np.empty(2 * entry_bound, dtype=np.int64)  # as wide as the others, so that less is compiled
+    entry_share = np.empty(2 * entry_bound, dtype=np.float64)
     word_ends = np.zeros(n_trees + 1, dtype=np.int64)
     leaf_ends = np.zeros(n_trees + 1, dtype=np.int64)
     fitness = np.empty(n_trees, dtype=np.float64)
@@ -900,7 +909,9 @@ def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, ent
     keys = np.empty(n_entries, dtype=np.float64)
     for entry in range(n_entries):
         keys[entry] = entry_class[first_entry + entry] + 0.5 * entry_share[first_entry + entry]
-    order = np.arange(n_entries)
+    order = np.empty(n_entries, dtype=np.int64)
+    for entry in range(n_entries):
+        order[entry] = entry
     _sort_by_key(order, n_entries, keys)
 
     area, weight = 0.0, 0.0
@@ -966,7 +977,7 @@ def predict_values(block, words, has_sets, word_starts, leaf_starts, leaf_value,
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
+    offsets = _row_offsets(n_rows, block.shape[1])
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
         _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
@@ -1015,7 +1026,7 @@ def predict_classes(
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
+    offsets = _row_offsets(n_rows, block.shape[1])
     leaves = np.empty((n_trees, n_rows), dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     summed = np.zeros((n_rows, n_classes), dtype=np.float64)
@@ -1069,7 +1080,7 @@ def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends,
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
+    offsets = _row_offsets(n_rows, block.shape[1])
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     for i in range(n_rows):
@@ -1098,7 +1109,7 @@ def find_leaves(block, words, has_sets, word_starts, leaf_starts, out):
     at = np.empty(n_rows, dtype=np.uint64)
     active = np.empty(n_rows, dtype=np.uint64)
     unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = np.arange(n_rows).astype(np.uint64) * np.uint64(block.shape[1])
+    offsets = _row_offsets(n_rows, block.shape[1])
     for tree in range(word_starts.shape[0]):
         _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, out[tree])
 
