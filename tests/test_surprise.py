@@ -170,3 +170,53 @@ def test_every_row_score_finds_the_row(aggregation):
 def test_flag_cells_wants_a_rate(detector):
     with pytest.raises(ParameterError, match="fdr is 0"):
         detector.detect(parcels(5, 0)).flag_cells(0)
+
+
+def test_intervals_of_a_sorted_table():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"day": np.arange(2000.0), "shop": rng.choice(list("abc"), 2000), "paid": rng.random(2000) < 0.5}
+    )
+    low, high = rfod.RFOD(n_estimators=20, random_state=0, n_jobs=1).fit_detect(table).intervals()
+    assert np.mean((low[:, 0] <= table["day"]) & (table["day"] <= high[:, 0])) > 0.8
+
+
+def test_infinite_values_of_a_constant_column_are_counted():
+    frame = parcels(600, 11)
+    frame["limit"] = np.where(np.arange(600) % 3 == 0, np.inf, 5.0)
+    found = rfod.RFOD(n_estimators=10, random_state=0, n_jobs=1).fit(frame).detect(frame)
+    j = found.columns.index("limit")
+    assert found._model.ranges[j] == 0
+    assert found.surprise[0, j] == pytest.approx(np.log10(601 / 201))
+    assert found.p_values[0, j] == pytest.approx(201 / 601, abs=0.005)
+    assert found.surprise[1, j] == 0
+
+
+def test_a_gap_by_another_name_is_missing():
+    frame = parcels(300, 12).assign(size=lambda table: table["weight"].round(1).astype(str))
+    detector = rfod.RFOD(n_estimators=10, random_state=0, n_jobs=1, column_types={"size": "numeric"}).fit(frame)
+    new = frame.head(3).copy()
+    new["size"] = ["", "n/a", "3.5"]
+    cells = detector.detect(new).cells(fdr=0.9).set_index(["row", "column"])
+    assert cells.loc[(0, "size"), "kind"] == cells.loc[(1, "size"), "kind"] == "missing"
+
+
+def test_rows_are_picked_with_care(detector):
+    found = detector.detect(parcels(20, 13))
+    assert found.rows([3, 3, 4])["cells"].tolist() == [found.rows([row])["cells"].iloc[0] for row in (3, 3, 4)]
+    assert found.rows([-1])["row"].tolist() == [19]
+    assert found.blame(-1) == found.blame(19)
+    with pytest.raises(IndexError, match="no row 20: the table has 20 rows"):
+        found.blame(20)
+    with pytest.raises(ParameterError, match="mask of shape"):
+        found.rows(np.ones(5, dtype=bool))
+    with pytest.raises(ParameterError, match="whole numbers"):
+        found.rows([1.5])
+    batches = list(detector.detect_batches([parcels(20, 13), parcels(20, 14)]))
+    assert batches[1].blame(3).row == 23
+
+
+def test_a_key_called_like_a_column_of_the_answer(detector):
+    found = detector.detect(parcels(10, 15).assign(score=[f"A{row}" for row in range(10)]), key="score")
+    assert found.rows([2])["score (key)"].tolist() == ["A2"]
+    assert found.rows([2])["score"].tolist() == [found.row_scores[2]]

@@ -31,6 +31,21 @@ Picked = NDArray[Any] | Sequence[int] | None
 
 RARE = 2.0  # surprise from which on a gap is worth telling
 FEW_ROWS = 16
+FRAME_COLUMNS = frozenset(
+    [
+        "row_score",
+        "column",
+        "observed",
+        "expected",
+        "score",
+        "weight",
+        "p_value",
+        "surprise",
+        "kind",
+        "suggestion",
+        "cells",
+    ]
+)
 MOSTLY = 0.99  # a column that is filled, or empty, in this share of the training rows practically always is
 
 
@@ -121,7 +136,7 @@ class Detection:
         j = self._column(column)
         if not self._model.is_set[j]:
             raise ParameterError(f"Column {column!r} is not categorical.\nHint: intervals() tells what was expected.")
-        shares = self._expecting.shares(self._read(np.array([row])), j)[0]
+        shares = self._expecting.shares(self._read(self._positions([row])), j)[0]
         order = np.argsort(-shares, kind="stable")[: max(n, 0)]
         order = order[shares[order] > 0].astype(np.int32)
         names = decode_column(self._model.columns[j], order).to_pylist()
@@ -186,7 +201,11 @@ class Detection:
         return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
 
     def blame(self, row: int) -> Blame:
-        """The smallest set of cells of a row, in order, whose replacement by what was expected makes it ordinary."""
+        """The smallest set of cells of a row, in order, whose replacement by what was expected makes it ordinary.
+
+        Of a row that is ordinary as it is, the one cell whose replacement leaves least to wonder at. In batches,
+        `row` is a position in the batch, and the row of the answer counts through all batches.
+        """
         return self.blames([row])[0]
 
     def blames(self, picked: Picked) -> list[Blame]:
@@ -195,7 +214,7 @@ class Detection:
         columns = self._model.columns
         return [
             Blame(
-                int(row),
+                int(row) + self._first_row,
                 tuple(columns[j].name for j in done.columns),
                 {
                     columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
@@ -272,19 +291,18 @@ class Detection:
         `picked` are row positions or a mask, all rows by default. `cells` tells the `n_cells` worst cells in words.
         """
         rows = self._positions(picked)
-        told = [""] * len(rows)
-        place_of = {int(row): place for place, row in enumerate(rows)}
-        cells = self._worst_cells(rows, n_cells)
+        told = dict.fromkeys(rows.tolist(), "")
+        cells = self._worst_cells(np.unique(rows), n_cells)
         texts = zip(cells, self._texts(cells, observed=True), self._texts(cells, observed=False), strict=True)
         for (row, j), observed, expected in texts:
-            place = place_of[int(row)]
-            told[place] += f"{'; ' if told[place] else ''}{self.columns[j]}: {observed} (expected {expected})"
+            before = f"{told[int(row)]}; " if told[int(row)] else ""
+            told[int(row)] = f"{before}{self.columns[j]}: {observed} (expected {expected})"
         return self._table.frame(
             {
-                self.key or "row": self.keys.take(pa.array(rows)),
+                self._key_name: self.keys.take(pa.array(rows)),
                 "score": pa.array(self.row_scores[rows]),
                 "p_value": pa.array(self.row_p_values[rows]),
-                "cells": pa.array(told, pa.string()),
+                "cells": pa.array([told[row] for row in rows.tolist()], pa.string()),
             }
         )
 
@@ -323,7 +341,7 @@ class Detection:
         observed = self._texts(cells, observed=True)
         for (row, j), text in zip(cells, observed, strict=True):
             column, kind, suggestion = self._model.columns[j], "value", None
-            if text == "missing" and np.isnan(self.cell_scores[row, j]):
+            if np.isnan(self.cell_scores[row, j]) and (text == "missing" or not np.isnan(self._judged.local[row, j])):
                 kind = "missing"
             elif self._judged.local[row, j] == UNSEEN_SHARE and column.is_categorical:
                 if (j, text) not in near:
@@ -348,11 +366,28 @@ class Detection:
         scores = {"row_score": pa.array([float(self.row_scores[row]) for row, _ in cells], pa.float64())}
         return self._table.frame(self._key_of(cells) | scores | self._cell_columns(cells))
 
+    @property
+    def _key_name(self) -> str:
+        """What the key is called in frames: its own name, unless a frame has a column of that name already."""
+        name = self.key or "row"
+        return f"{name} (key)" if name in FRAME_COLUMNS else name
+
     def _positions(self, picked: Picked) -> Positions:
+        """Positions of rows in the table; negative ones count from its end."""
         if picked is None:
             return np.arange(len(self))
         given = np.asarray(picked)
-        return np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
+        if given.dtype == np.bool_:
+            if given.shape != (len(self),):
+                raise ParameterError(f"A mask of shape {given.shape} came for a table of {len(self)} rows.")
+            return np.flatnonzero(given)
+        if given.size and given.dtype.kind not in "iu":
+            raise ParameterError(f"Rows are picked by whole numbers or a mask, but {given.dtype} came.")
+        rows = given.astype(np.intp).reshape(-1)
+        outside = rows[(rows < -len(self)) | (rows >= len(self))]
+        if len(outside):
+            raise IndexError(f"There is no row {outside[0]}: the table has {len(self)} rows, counted from 0.")
+        return rows % max(1, len(self))
 
     def _worst_cells(self, rows: Positions, n_cells: int) -> list[tuple[Any, Any]]:
         """(row, column) of the most surprising cells of each row; of equal ones, those with the higher score."""
@@ -365,7 +400,7 @@ class Detection:
         return cells
 
     def _key_of(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:
-        return {self.key or "row": self.keys.take(pa.array([int(row) for row, _ in cells], pa.int64()))}
+        return {self._key_name: self.keys.take(pa.array([int(row) for row, _ in cells], pa.int64()))}
 
     def _cell_columns(self, cells: list[tuple[Any, Any]]) -> dict[str, Any]:
         index = tuple(np.array(cells, dtype=np.intp).reshape(-1, 2).T)

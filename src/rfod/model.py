@@ -139,6 +139,8 @@ class Model:
     def strangeness(self, judged: Judged, j: int) -> Floats:
         """How unusual the cells of a column are, in the column's own measure; NaN where there is nothing to compare."""
         scores, local = judged.cell_scores[:, j], judged.local[:, j]
+        if self.ranges[j] == 0:  # a constant, or another value
+            return np.minimum(scores, 1.0)
         if self.is_set[j]:
             return np.where(np.isnan(scores), np.nan, categorical_strangeness(local))
         return numeric_strangeness(scores * self.ranges[j], local, float(self.floors[j]))
@@ -163,7 +165,7 @@ class Model:
         for j, column in enumerate(self.columns):
             scores, local = judged.cell_scores[:, j], judged.local[:, j]
             if self.ranges[j] == 0:  # a constant
-                surprise = np.where(scores > 0, share_surprise(0, n_rows - column.n_missing), 0.0)
+                surprise = np.where(scores > 0, self._other_surprise(j), 0.0)
             else:
                 surprise = self.tails[j].surprise(self.strangeness(judged, j))
             if self.is_set[j]:
@@ -176,6 +178,12 @@ class Model:
             found[:, j] = np.where(np.isnan(local), 0.0, surprise)
         return found
 
+    def _other_surprise(self, j: int) -> float:
+        """Surprise of another value than the constant of a column; there may be some that were trimmed, or infinite."""
+        known, n_present = self.cell_calibration[j], self.schema.n_rows - self.columns[j].n_missing
+        share = np.count_nonzero(known > 0) / max(1, len(known))
+        return share_surprise(int(np.ceil(share * n_present)), n_present)
+
     def gap_surprise(self, j: int) -> tuple[float, float]:
         """Surprise of a gap in a column, and of any value there."""
         n_rows, n_missing = self.schema.n_rows, self.columns[j].n_missing
@@ -184,7 +192,10 @@ class Model:
     def p_values(self, surprise: Floats, j: int) -> Floats:
         """Share of the training cells of a column, judged out of bag, gaps included, at least as surprising."""
         known, (gap, presence) = self.cell_calibration[j], self.gap_surprise(j)
-        values = np.zeros(len(known)) if self.ranges[j] == 0 else self.tails[j].surprise(known)
+        if self.ranges[j] == 0:
+            values = np.where(known > 0, self._other_surprise(j), 0.0)
+        else:
+            values = self.tails[j].surprise(known)
         share_missing = self.columns[j].n_missing / self.schema.n_rows
         among_values = conformal_p_values(surprise, np.maximum(values, presence))
         return (1 - share_missing) * among_values + share_missing * (gap >= surprise)

@@ -35,7 +35,11 @@ class Company:
 
 
 def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) -> Company:
-    """The company of a sample, of which only `rows` (those that have a value of the target) are heard."""
+    """The company of a sample, of which only `rows` (those that have a value of the target) are heard.
+
+    In random order, for the table may be sorted, and of a large leaf only some are heard.
+    """
+    rows = np.random.default_rng(0).permutation(rows)
     leaves = forest.find_leaves(np.ascontiguousarray(block[rows])).ravel()
     order = np.argsort(leaves, kind="stable")
     n_members = np.bincount(leaves, minlength=forest.trees.n_leaves)

@@ -18,7 +18,7 @@ from rfod._forest.params import GrowthParams
 from rfod._run.executors import Progress, run_tasks, silent
 from rfod._run.expecting import Expecting
 from rfod._run.judging import LAST_CLASS, Rows, as_block, as_classes, judge
-from rfod._score.cells import Distance, numeric_range
+from rfod._score.cells import SCORE_LIMIT, Distance, numeric_range
 from rfod._score.rows import centre_and_scale, row_means
 from rfod._score.surprise import spread_floor
 from rfod._score.threshold import highest
@@ -152,7 +152,9 @@ def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int |
         fitness = _fitness(trained, judged, sample, j)
         if model.is_set[j]:
             return fitness, 0.0, np.zeros(0)
-        floor = spread_floor(judged.cell_scores[:, j] * model.ranges[j], float(model.ranges[j]))
+        scores = judged.cell_scores[:, j]
+        residuals = scores[scores < SCORE_LIMIT] * model.ranges[j]  # an infinite value has no residual to learn from
+        floor = spread_floor(residuals, float(model.ranges[j]))
         return fitness, floor, _known(expecting.offset(rows, j))
 
     columns = range(len(model.columns))
