@@ -220,3 +220,13 @@ def test_a_key_called_like_a_column_of_the_answer(detector):
     found = detector.detect(parcels(10, 15).assign(score=[f"A{row}" for row in range(10)]), key="score")
     assert found.rows([2])["score (key)"].tolist() == ["A2"]
     assert found.rows([2])["score"].tolist() == [found.row_scores[2]]
+
+
+def test_a_known_category_is_no_rarer_than_training_shows(detector):
+    table = parcels(50, 16)
+    row = int(np.argmax(table["price"]))
+    table.loc[row, "service"] = "letter"
+    found = detector.detect(table)
+    j = found.columns.index("service")
+    assert found.surprise[row, j] > np.log10(N_ROWS + 1)
+    assert found._tail_p_values[row, j] == found.p_values[row, j] >= 1 / (N_ROWS + 1)

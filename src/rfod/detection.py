@@ -112,7 +112,8 @@ class Detection:
     def surprise(self) -> Floats:
         """How unusual each cell is given the rest of its row, as -log10 of a probability: 3 is one in a thousand.
 
-        In one unit for all columns. Gaps have one too: how rarely the column is empty. See docs/surprise.md.
+        In one unit for all columns. Gaps have one too: how rarely the column is empty. Beyond what training rows show,
+        the surprise of a category ranks it and is no probability any more; `p_values` are. See docs/surprise.md.
         """
         return self._model.surprise(self._judged)
 

@@ -82,6 +82,7 @@ def cells_json(
         "sentence": [None] * len(pairs),
         "score": [rounded(value) for value in lines["score"].to_pylist()],
         "surprise": [rounded(value, 3) for value in lines["surprise"].to_pylist()],
+        "rarity": [rounded(value, 3) for value in -np.log10(found._tail_p_values[cells.rows, cells.columns])],
         "p": [rounded(value, 3) for value in lines["p_value"].to_pylist()],
     }
     is_hidden = [name in hidden for name in found.columns]

@@ -26,8 +26,8 @@ const short = (value) => value === null ? "–" : Math.abs(value) < 1000 ? value
 const percent = (share) => share === null ? "–" : share > 0 && share < 0.001 ? "<0.1 %" : `${Number((100 * share).toPrecision(share < 0.995 ? 2 : 3))} %`;
 const probability = (p) => p === null ? "–" : p >= 0.001 ? String(Number(p.toPrecision(2))) : p.toExponential(0).replace("e-", "e−");
 const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
-function oneIn(surprise) {
-  const times = Math.pow(10, surprise);
+function oneIn(rarity) { // as findings are counted: for categories less than their surprise, which only ranks them
+  const times = Math.pow(10, rarity);
   if (times < 10) return "not unusual";
   if (times >= 1e9) return "less than 1 in a billion";
   const digits = Math.pow(10, Math.max(0, Math.floor(Math.log10(times)) - 1));
@@ -177,7 +177,7 @@ function line(i) {
       cell("Column", "value", told(columns[cells.column[c]].name), rest > 0 ? make("small", {}, `and ${plural(rest, "more cell", "more cells")}`) : null),
       cell("Observed", "value observed", told(texts[cells.observed[c]])),
       cell("Expected", "value", make("span", {}, ...expectedText(c))),
-      cell("Surprise", "number", make("span", { class: "surprise", title: oneIn(cells.surprise[c]) }, meter(cells.surprise[c] / 6, "hot"), cells.surprise[c] === null ? "–" : cells.surprise[c].toFixed(1))),
+      cell("Surprise", "number", make("span", { class: "surprise", title: oneIn(cells.rarity[c]) }, meter(cells.surprise[c] / 6, "hot"), cells.surprise[c] === null ? "–" : cells.surprise[c].toFixed(1))),
     );
   }
   row.append(cell("Row score", "number", short(findings.score[i])), cell("p-value", "number", probability(findings.p[i])));
@@ -251,7 +251,7 @@ function drawHeat() {
     const open = make("button", { type: "button", title: nameOf(i), onclick: () => openDetail(i) }, told(nameOf(i)));
     const row = make("tr", {}, make("th", { scope: "row" }, open));
     values.forEach((value, k) => {
-      row.append(make("td", { share: heatShare(value), title: `${nameOf(i)}, ${columns[heat.columns[k]].name}: ${oneIn(value)}`, onclick: () => openDetail(i) }));
+      row.append(make("td", { share: heatShare(value), title: `${nameOf(i)}, ${columns[heat.columns[k]].name}: surprise ${(value ?? 0).toFixed(1)}`, onclick: () => openDetail(i) }));
     });
     rows.append(row);
   });
@@ -346,7 +346,7 @@ function facts(c) {
 function article(c, mended) {
   const column = columns[cells.column[c]];
   const surprise = cells.surprise[c];
-  const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(surprise)}`));
+  const head = make("header", {}, make("h3", {}, told(column.name)), make("span", {}, surprise === null ? "" : `surprise ${surprise.toFixed(1)}: ${oneIn(cells.rarity[c])}`));
   const sentence = cells.sentence[c] !== null ? make("p", {}, told(cells.sentence[c])) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
   const figure = make("figure", { "data-cell": c });
   const parts = [head, sentence];
