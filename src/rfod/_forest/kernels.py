@@ -22,44 +22,52 @@ what, or in which order.
 """
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+inner = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_UNIT = 2.0**-53
-_U0, _U1, _U6, _U7, _U16, _U24, _U25 = (np.uint64(number) for number in (0, 1, 6, 7, 16, 24, 25))
-_U28, _U32, _U63, _U255, _U256, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 255, 256, 0xFFFF))
+_U0, _U1, _U4, _U6, _U7, _U16, _U24, _U25 = (np.uint64(number) for number in (0, 1, 4, 6, 7, 16, 24, 25))
+_U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
+_U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
 _LEAF = 1 << 28
+_ULEAF = np.uint64(_LEAF)
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
+_MISSING_LEFT = 1 << 16  # in a cut: missing values go left
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
+_PAIRS_PER_ROW = 4  # pairs of (code, class) that are counted per row of a node at most
+_HAND = 4  # features whose histograms are filled together
+_HALF = 256  # codes of one histogram
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
+_SLOTS = 128  # nodes of a tree that all rows are compared with
+_ROWS_PER_SLOT = 8  # fewer rows are better off with lists of their own
+_MOST_RUNS = 8  # runs of codes that a set of codes is compared by
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
+_AHEAD_BITS = 1 << 19  # the same as a difference of bits: 1.2e-10 to 2.3e-10
 _TINY = 1e-12  # a split must lower the Gini impurity by more than this share of the node's weight
-
-_BIT_TABLE = np.zeros(64, dtype=np.int64)
-_DE_BRUIJN = 0x03F79D71B4CB0A89
-for _bit in range(64):
-    _BIT_TABLE[((_DE_BRUIJN << _bit) >> 58) & 63] = _bit
 
 
 # ------------------------------------------------------------------------------------------------------ random streams
 
 
-@kernel
+@inner
 def _mix(z):
     z = (z ^ (z >> _U30)) * _MIX_1
     z = (z ^ (z >> _U27)) * _MIX_2
     return z ^ (z >> _U31)
 
 
-@kernel
+@inner
 def open_stream(state, seed, column, tree):
     """Set the one-element `state` to the start of the stream of (seed, column, tree)."""
     key = _mix(np.uint64(seed) + _GOLDEN)
@@ -67,14 +75,14 @@ def open_stream(state, seed, column, tree):
     state[0] = _mix((key ^ np.uint64(tree)) + _GOLDEN)
 
 
-@kernel
+@inner
 def draw_below(state, n):
     """One whole number from 0 to n - 1."""
     state[0] += _GOLDEN
     return np.int64(np.float64(_mix(state[0]) >> _U11) * _TO_UNIT * n)
 
 
-@kernel
+@inner
 def draw_bag(state, n_rows, n_draws, times, drawn):
     """Draw with replacement; `times` (zeros) counts positions, `drawn` lists the distinct ones; returns how many."""
     n_distinct = 0
@@ -100,51 +108,104 @@ def mark_bags(seed, column, trees, rows, n_draws, in_bag):
 # ----------------------------------------------------------------------------------------------------------- one split
 
 
-@kernel
-def _list_codes(mask, present):
-    """The set bits of a 256-bit mask in ascending order, which is also cleared. Returns how many."""
+@intrinsic
+def _lowest_bit(typing_context, bits):
+    """Position of the lowest bit that is 1, of an integer that is not 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def _bits_of(typing_context, number):
+    """The bits of a float64 as an int64; positive numbers keep their order."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def _number_of(typing_context, bits):
+    """The other way round."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@inner
+def _list_codes(mask, hand, present):
+    """The places of histogram number `hand` that are in use, ascending; returns how many. Clears their marks.
+
+    A place is 256 * hand + code.
+    """
     n_present = 0
     for word in range(4):
-        bits = mask[word]
-        mask[word] = 0
+        bits = mask[hand * 4 + word]
+        mask[hand * 4 + word] = 0
         while bits != 0:
-            lowest = bits & -bits
-            present[n_present] = word * 64 + _BIT_TABLE[((lowest * _DE_BRUIJN) >> 58) & 63]
+            present[n_present] = hand * _HALF + word * 64 + _lowest_bit(bits)
             n_present += 1
-            bits ^= lowest
+            bits &= bits - 1
     return n_present
 
 
-@kernel
-def _fill_large(matrix, base, row_of, row_packed, row_total, start, end, packed, total):
-    """Histogram of a node with many rows per code. Even and odd rows go to halves of their own: rows of one code in a
-    row would otherwise wait for each other's sums."""
-    n_pairs = (end - start) >> _U1
-    for pair in range(n_pairs):
-        i = start + pair + pair
-        code = np.uint64(matrix[base + row_of[i]])
-        other = np.uint64(matrix[base + row_of[i + _U1]]) + _U256
+@inner
+def _fill_one(matrix, base, row_of, row_packed, row_total, start, end, first, packed, total):
+    """Histogram of one feature, from place `first` on."""
+    for i in range(start, end):
+        code = first + np.uint64(matrix[base + row_of[i]])
         packed[code] += row_packed[i]
-        packed[other] += row_packed[i + _U1]
         total[code] += row_total[i]
-        total[other] += row_total[i + _U1]
-    if (end - start) & _U1:
-        code = np.uint64(matrix[base + row_of[end - _U1]])
-        packed[code] += row_packed[end - _U1]
-        total[code] += row_total[end - _U1]
 
 
-@kernel
-def _merge_halves(n_codes, mask, packed, total):
-    """Add the second half of a histogram to the first, clear it, and note which codes occur."""
-    for code in range(n_codes):
-        packed[code] += packed[code + 256]
-        total[code] += total[code + 256]
-        packed[code + 256], total[code + 256] = 0, 0.0
-        mask[code >> 6] |= np.int64(packed[code] != 0) << (code & 63)
+@inner
+def _fill_four(matrix, bases, row_of, row_packed, row_total, start, end, packed, total):
+    """Histograms of four features side by side. Rows of one code wait for each other's sums; with four features under
+    way the processor has something else to do meanwhile, and what belongs to the row is read once."""
+    base_0, base_1, base_2, base_3 = bases[0], bases[1], bases[2], bases[3]
+    for i in range(start, end):
+        row, row_weight, row_sum = row_of[i], row_packed[i], row_total[i]
+        code_0 = np.uint64(matrix[base_0 + row])
+        code_1 = np.uint64(matrix[base_1 + row]) + _U256
+        code_2 = np.uint64(matrix[base_2 + row]) + _U512
+        code_3 = np.uint64(matrix[base_3 + row]) + _U768
+        packed[code_0] += row_weight
+        packed[code_1] += row_weight
+        packed[code_2] += row_weight
+        packed[code_3] += row_weight
+        total[code_0] += row_sum
+        total[code_1] += row_sum
+        total[code_2] += row_sum
+        total[code_3] += row_sum
 
 
-@kernel
+@inner
+def _mark_codes(matrix, base, row_of, start, end, n_codes, hand, packed, mask):
+    """Note which codes occur in a histogram: from the rows, or from the histogram where that is shorter."""
+    first = hand * _HALF
+    if np.int64(end - start) < n_codes:
+        word_0, word_1, word_2, word_3 = 0, 0, 0, 0
+        for i in range(start, end):
+            code = np.int64(matrix[base + row_of[i]])
+            bit = 1 << (code & 63)
+            word = code >> 6
+            word_0 |= bit if word == 0 else 0
+            word_1 |= bit if word == 1 else 0
+            word_2 |= bit if word == 2 else 0
+            word_3 |= bit if word == 3 else 0
+        mask[hand * 4], mask[hand * 4 + 1], mask[hand * 4 + 2], mask[hand * 4 + 3] = word_0, word_1, word_2, word_3
+    else:
+        for code in range(n_codes):
+            mask[hand * 4 + (code >> 6)] |= np.int64(packed[first + code] != 0) << (code & 63)
+
+
+@inner
 def _sort_by_key(items, n_items, key):
     """Shell sort of items[:n_items] by key[item]; compiles in a tenth of the time of numpy's sort."""
     gap = 1
@@ -161,7 +222,7 @@ def _sort_by_key(items, n_items, key):
         gap //= 3
 
 
-@kernel
+@inner
 def _order_by_share(present, n_present, packed, total, share):
     """Sort codes by total / weight: the mean of the target, or the share of the node's most common class."""
     for i in range(n_present):
@@ -169,62 +230,55 @@ def _order_by_share(present, n_present, packed, total, share):
     _sort_by_key(present, n_present, share)
 
 
-@kernel
-def _scan_ordered(mask, packed, total, node_packed, node_mean, min_leaf):
-    """Best cut of an ordered feature by variance reduction, over the codes in `mask`; clears the histogram on its way.
+@inner
+def _scan_ordered(mask, hand, packed, total, node_packed, node_mean, min_leaf):
+    """Best cut of an ordered feature by variance reduction, over the codes of histogram number `hand`, which is
+    cleared on the way.
 
     Returns (gain, low code, high code, side of missing values: 0 left, 1 right, -1 none in this node, weight on the
-    left). Gains are compared as fractions, which saves a division per code.
+    left). No branch depends on a gain: the processor could not predict it. Gains are compared by their bits, which are
+    in the order of the numbers.
     """
+    first, marks = np.uint64(hand * _HALF), np.uint64(hand * 4)
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
-    missing_packed, missing_total = packed[0], total[0]
-    packed[0], total[0] = 0, 0.0
-    mask[0] &= -2
+    missing_packed, missing_total = packed[first], total[first]
+    packed[first], total[first] = 0, 0.0
+    mask[marks] &= -2
     n_missing = missing_packed >> 32
     left_packed, left_total, low = 0, 0.0, 0
-    best_top, best_bottom, best_low, best_high, best_side, best_left = 0.0, 1.0, 0, 0, -1, 0
-    for word in range(4):
-        bits = mask[word]
-        mask[word] = 0
+    best, best_cut = 0, 0
+    for word in range(_U4):
+        bits = mask[marks + word]
+        mask[marks + word] = 0
         while bits != 0:
-            lowest = bits & -bits
-            bits ^= lowest
-            code = word * 64 + _BIT_TABLE[((lowest * _DE_BRUIJN) >> 58) & 63]
-            n_left = left_packed >> 32
-            if low > 0:  # a cut between `low` and `code`, missing values on the right
-                weight = np.float64(left_packed & _WEIGHT)
-                deviation = left_total - node_mean * weight
-                top = deviation * deviation
-                bottom = weight * (node_weight - weight)
-                if (
-                    (n_left >= min_leaf)
-                    & (n_node - n_left >= min_leaf)
-                    & (top * best_bottom > _AHEAD * best_top * bottom)
-                ):
-                    best_top, best_bottom, best_low, best_high = top, bottom, low, code
-                    best_side, best_left = 1, left_packed & _WEIGHT
+            code = np.int64(word << _U6) + _lowest_bit(bits)
+            place = first + np.uint64(code)
+            bits &= bits - 1
+            n_left, left_weight = left_packed >> 32, left_packed & _WEIGHT
+            # a cut between `low` and `code`, missing values on the right
+            weight = np.float64(left_weight)
+            deviation = left_total - node_mean * weight
+            gain = _bits_of(deviation * deviation / (weight * (node_weight - weight)))
+            is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (gain > best + _AHEAD_BITS)
+            cut = (left_weight << 17) | (low << 8) | code
+            best, best_cut = (gain if is_best else best), (cut if is_best else best_cut)
             if n_missing > 0:  # the same cut, missing values on the left; at low = 0 they are there alone
                 weight = np.float64((left_packed + missing_packed) & _WEIGHT)
                 deviation = left_total + missing_total - node_mean * weight
-                top = deviation * deviation
-                bottom = weight * (node_weight - weight)
+                gain = _bits_of(deviation * deviation / (weight * (node_weight - weight)))
                 n_both = n_left + n_missing
-                if (
-                    (n_both >= min_leaf)
-                    & (n_node - n_both >= min_leaf)
-                    & (top * best_bottom > _AHEAD * best_top * bottom)
-                ):
-                    best_top, best_bottom, best_low, best_high, best_side = top, bottom, low, code, 0
-            left_packed += packed[code]
-            left_total += total[code]
-            packed[code], total[code] = 0, 0.0
+                is_best = (n_both >= min_leaf) & (n_node - n_both >= min_leaf) & (gain > best + _AHEAD_BITS)
+                cut |= _MISSING_LEFT
+                best, best_cut = (gain if is_best else best), (cut if is_best else best_cut)
+            left_packed += packed[place]
+            left_total += total[place]
+            packed[place], total[place] = 0, 0.0
             low = code
-    if n_missing == 0:
-        best_side = -1
-    return best_top / best_bottom * node_weight, best_low, best_high, best_side, best_left
+    side = -1 if n_missing == 0 else 0 if best_cut & _MISSING_LEFT else 1
+    return _number_of(best) * node_weight, (best_cut >> 8) & 255, best_cut & 255, side, best_cut >> 17
 
 
-@kernel
+@inner
 def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min_leaf):
     """Best cut of a sequence of codes by variance reduction: (gain, number of codes on the left; 0 for none)."""
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
@@ -243,7 +297,7 @@ def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min
     return best_gain, best_cut
 
 
-@kernel
+@inner
 def _scan_classes(
     sequence,
     n_codes,
@@ -253,78 +307,71 @@ def _scan_classes(
     row_class,
     row_packed,
     left,
-    right,
+    node_counts,
     node_packed,
-    node_square,
+    square,
     min_leaf,
 ):
-    """The same by Gini impurity. Moves rows of one code after the other from right to left; cost does not grow with
-    the number of classes. `grouped` lists the node's rows by code; node_square: sum of squared class weights."""
-    best_gain, best_cut = 0.0, 0
+    """The same by Gini impurity. Moves rows of one code after the other to the left; cost does not grow with the number
+    of classes. `grouped` lists the node's rows by code; left: zeros; square: sum of the squared class weights."""
+    best, bar, best_cut = 0.0, 0.0, 0
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
-    left_packed, left_square, right_square = 0, 0, node_square
-    n_moved_codes = 0
+    left_packed, left_square, shared = 0, 0, 0  # shared: sum over classes of weight on the left times weight in all
+    moved = 0
     for i in range(n_codes - 1):
         code = sequence[i]
-        end = group_end[code]
-        for g in range(end - (packed[code] >> 32), end):
+        moved = group_end[code]
+        for g in range(moved - (packed[code] >> 32), moved):
             row = grouped[g]
             weight = row_packed[row] & _WEIGHT
             klass = row_class[row]
             left_square += weight * (2 * left[klass] + weight)
-            right_square += weight * (weight - 2 * right[klass])
+            shared += weight * node_counts[klass]
             left[klass] += weight
-            right[klass] -= weight
-        n_moved_codes = i + 1
         left_packed += packed[code]
-        n_left = left_packed >> 32
-        if n_left < min_leaf:
-            continue
-        if n_node - n_left < min_leaf:
-            break
-        left_weight = np.float64(left_packed & _WEIGHT)
-        right_weight = node_weight - left_weight
-        gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
-        if gain > _AHEAD * best_gain:
-            best_gain, best_cut = gain, i + 1
-    for i in range(n_moved_codes):
-        code = sequence[i]
-        end = group_end[code]
-        for g in range(end - (packed[code] >> 32), end):
-            row = grouped[g]
-            right[row_class[row]] += row_packed[row] & _WEIGHT
-            left[row_class[row]] = 0
-    return best_gain, best_cut
-
-
-@kernel
-def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node_packed, node_square, min_leaf):
-    """The same from the weights of all (code, class) pairs, for large nodes and few classes."""
-    best_gain, best_cut = 0.0, 0
-    n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
-    left_packed, left_square, right_square = 0, 0, node_square
+        n_left, left_weight = left_packed >> 32, left_packed & _WEIGHT
+        gain = left_square / left_weight + (square - 2 * shared + left_square) / (node_weight - left_weight)
+        gain -= square / node_weight
+        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (gain > bar)
+        best, bar, best_cut = (gain, gain * _AHEAD, i + 1) if is_best else (best, bar, best_cut)
     for i in range(n_codes - 1):
         code = sequence[i]
-        left_packed += packed[code]
-        for klass in range(n_classes):
-            weight = joint[code * n_classes + klass]
+        for g in range(group_end[code] - (packed[code] >> 32), group_end[code]):
+            left[row_class[grouped[g]]] = 0
+    return best, best_cut
+
+
+@njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"}, _nrt=False
+)  # sums of whole numbers: exact in any order
+def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node_packed, node_square, min_leaf):
+    """The same from the weights of all (code, class) pairs, for large nodes and few classes; all weights as floats."""
+    best, bar, best_cut = 0.0, 0.0, 0
+    n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
+    left_packed, left_square, shared, square = 0, 0.0, 0.0, np.float64(node_square)
+    for i in range(n_codes - 1):
+        at = np.uint64(sequence[i] * n_classes)
+        left_packed += packed[sequence[i]]
+        more_square, more_shared = 0.0, 0.0
+        for klass in range(np.uint64(n_classes)):
+            weight = joint[at + klass]
             before = left[klass]
-            left_square += weight * (2 * before + weight)
-            right_square += weight * (weight - 2 * (node_counts[klass] - before))
+            more_square += weight * (2.0 * before + weight)
+            more_shared += weight * node_counts[klass]
             left[klass] = before + weight
-        n_left = left_packed >> 32
-        if n_left >= min_leaf and n_node - n_left >= min_leaf:
-            left_weight = np.float64(left_packed & _WEIGHT)
-            right_weight = node_weight - left_weight
-            gain = left_square / left_weight + right_square / right_weight - node_square / node_weight
-            if gain > _AHEAD * best_gain:
-                best_gain, best_cut = gain, i + 1
+        left_square += more_square
+        shared += more_shared
+        n_left, left_weight = left_packed >> 32, np.float64(left_packed & _WEIGHT)
+        gain = left_square / left_weight + (square - 2.0 * shared + left_square) / (node_weight - left_weight)
+        gain -= square / node_weight
+        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (gain > bar)
+        best, bar, best_cut = (gain, gain * _AHEAD, i + 1) if is_best else (best, bar, best_cut)
     for klass in range(n_classes):
-        left[klass] = 0
-    return best_gain, best_cut
+        left[klass] = 0.0
+    return best, best_cut
 
 
-@kernel
+@inner
 def _write_set(sequence, n_codes, cut, packed, node_packed, right_set):
     """The bit set of the codes that go right; codes the node has never met follow the heavier side."""
     left_weight = 0
@@ -334,14 +381,15 @@ def _write_set(sequence, n_codes, cut, packed, node_packed, right_set):
     for word in range(4):
         right_set[word] = default
     for i in range(n_codes):
-        bit = 1 << (sequence[i] & 63)
+        code = sequence[i] & 255
+        bit = 1 << (code & 63)
         if i < cut:
-            right_set[sequence[i] >> 6] &= ~bit
+            right_set[code >> 6] &= ~bit
         else:
-            right_set[sequence[i] >> 6] |= bit
+            right_set[code >> 6] |= bit
 
 
-@kernel
+@inner
 def _order_rule(low, high, side, left_weight, node_packed):
     """(threshold, shift) of the cut of an ordered feature between two codes. `side` tells where missing values go; if
     the node has met none they follow the heavier side. low = 0: only missing values go left."""
@@ -351,56 +399,394 @@ def _order_rule(low, high, side, left_weight, node_packed):
     return threshold - side, side
 
 
-@kernel
+@inner
 def _goes_right(code, threshold, shift, n_set_words, words, child):
     if n_set_words == 0:
         return np.int64(((code - shift) & 255) > threshold)
     return (words[child + (code >> 6)] >> (code & 63)) & 1
 
 
-# ------------------------------------------------------------------------------------------------------------ one tree
+@inner
+def _draw_feature(state, candidates, n_looked):
+    """One of the features that have not been looked at; it changes places with the first of them."""
+    pick = n_looked + draw_below(state, candidates.shape[0] - n_looked)
+    feature = candidates[pick]
+    candidates[pick] = candidates[n_looked]
+    candidates[n_looked] = feature
+    return np.int64(feature)
+
+
+@inner
+def _is_constant(matrix, base, row_of, start, end):
+    first = matrix[base + row_of[start]]
+    for i in range(start + _U1, end):
+        if matrix[base + row_of[i]] != first:
+            return False
+    return True
+
+
+@inner
+def _split_values(
+    matrix,
+    stride,
+    features,
+    candidates,
+    n_tried,
+    state,
+    row_of,
+    row_packed,
+    row_total,
+    start,
+    end,
+    node_packed,
+    node_mean,
+    least_gain,
+    min_leaf,
+    scratch,
+    best_set,
+):
+    """Best split of rows start..end by variance reduction: (gain, feature or -1, threshold, shift); `best_set` where
+    the feature is a set. Looks at `n_tried` features, and at further ones until there is a split at all."""
+    slot_of, is_set, n_codes = features
+    mask, packed, total, share, present, hand_feature, hand_base = scratch
+    best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
+    n_features, n_looked = candidates.shape[0], 0
+    while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
+        n_hand, n_drawn = 0, min(n_features, max(n_tried, n_looked + 1))
+        while n_hand < _HAND and n_looked < n_drawn:
+            feature = _draw_feature(state, candidates, n_looked)
+            n_looked += 1
+            base = np.uint64(slot_of[feature] * stride)
+            if not _is_constant(matrix, base, row_of, start, end):
+                hand_feature[n_hand], hand_base[n_hand] = feature, base
+                n_hand += 1
+        if n_hand == _HAND:
+            _fill_four(matrix, hand_base, row_of, row_packed, row_total, start, end, packed, total)
+        else:
+            for hand in range(n_hand):
+                place = np.uint64(hand * _HALF)
+                _fill_one(matrix, hand_base[hand], row_of, row_packed, row_total, start, end, place, packed, total)
+        for hand in range(n_hand):
+            feature = hand_feature[hand]
+            _mark_codes(matrix, hand_base[hand], row_of, start, end, n_codes[feature], hand, packed, mask)
+            if not is_set[feature]:
+                gain, low, high, side, left_weight = _scan_ordered(
+                    mask, hand, packed, total, node_packed, node_mean, min_leaf
+                )
+                if gain > _AHEAD * best_gain:
+                    best_gain, best_feature = gain, feature
+                    best_threshold, best_shift = _order_rule(low, high, side, left_weight, node_packed)
+                continue
+            n_present = _list_codes(mask, hand, present)
+            _order_by_share(present, n_present, packed, total, share)
+            gain, cut = _scan_sequence(present, n_present, packed, total, node_packed, node_mean, min_leaf)
+            if gain > _AHEAD * best_gain:
+                best_gain, best_feature, best_threshold, best_shift = gain, feature, 0, 0
+                _write_set(present, n_present, cut, packed, node_packed, best_set)
+            for i in range(n_present):
+                packed[present[i]], total[present[i]] = 0, 0.0
+    return best_gain, best_feature, best_threshold, best_shift
+
+
+@inner
+def _split_classes(
+    matrix,
+    stride,
+    features,
+    candidates,
+    n_tried,
+    state,
+    row_of,
+    row_packed,
+    row_class,
+    start,
+    end,
+    node_packed,
+    node_square,
+    majority,
+    least_gain,
+    min_leaf,
+    scratch,
+    counting,
+    best_set,
+):
+    """The same by Gini impurity, for more than two classes."""
+    slot_of, is_set, n_codes = features
+    mask, packed, total, share, present, _, _ = scratch
+    node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
+    n_classes, n_node = node_weights.shape[0], np.int64(end - start)
+    for klass in range(n_classes):
+        node_weights[klass] = np.float64(node_counts[klass])
+    best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
+    n_looked = 0
+    while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
+        feature = _draw_feature(state, candidates, n_looked)
+        n_looked += 1
+        base = np.uint64(slot_of[feature] * stride)
+        if _is_constant(matrix, base, row_of, start, end):
+            continue
+        use_joint = joint.shape[0] > 0 and n_codes[feature] * n_classes <= _PAIRS_PER_ROW * n_node
+        if use_joint:
+            width = np.uint64(n_classes)
+            for i in range(start, end):
+                code = np.uint64(matrix[base + row_of[i]])
+                packed[code] += row_packed[i]
+                joint[code * width + np.uint64(row_class[i])] += np.float64(row_packed[i] & _WEIGHT)
+        else:
+            for i in range(start, end):
+                packed[np.uint64(matrix[base + row_of[i]])] += row_packed[i]
+        _mark_codes(matrix, base, row_of, start, end, n_codes[feature], 0, packed, mask)
+        n_present = _list_codes(mask, 0, present)
+        if not use_joint:
+            place = 0
+            for i in range(n_present):
+                group_end[present[i]] = place
+                place += packed[present[i]] >> 32
+            for i in range(start, end):
+                code = np.uint64(matrix[base + row_of[i]])
+                grouped[group_end[code]] = i
+                group_end[code] += 1
+        if is_set[feature]:
+            for i in range(n_present):
+                code = present[i]
+                if use_joint:
+                    total[code] = joint[code * n_classes + majority]
+                else:
+                    for g in range(group_end[code] - (packed[code] >> 32), group_end[code]):
+                        if row_class[grouped[g]] == majority:
+                            total[code] += row_packed[grouped[g]] & _WEIGHT
+            _order_by_share(present, n_present, packed, total, share)
+
+        # Ordered features with missing values: a pass with missing first (left), one without it (right).
+        has_missing = present[0] == 0 and not is_set[feature]
+        for scan_pass in range(2 if has_missing else 1):
+            if scan_pass == 1:
+                for i in range(1, n_present):
+                    present[i - 1] = present[i]
+                present[n_present - 1] = 0
+            n_moved = n_present - scan_pass
+            if use_joint:
+                gain, cut = _scan_joint(
+                    present,
+                    n_moved,
+                    packed,
+                    joint,
+                    n_classes,
+                    left_weights,
+                    node_weights,
+                    node_packed,
+                    node_square,
+                    min_leaf,
+                )
+            else:
+                gain, cut = _scan_classes(
+                    present,
+                    n_moved,
+                    packed,
+                    grouped,
+                    group_end,
+                    row_class,
+                    row_packed,
+                    left,
+                    node_counts,
+                    node_packed,
+                    node_square,
+                    min_leaf,
+                )
+            if gain > _AHEAD * best_gain:
+                best_gain, best_feature = gain, feature
+                if is_set[feature]:
+                    best_threshold, best_shift = 0, 0
+                    _write_set(present, n_present, cut, packed, node_packed, best_set)
+                else:
+                    left_weight = 0
+                    for i in range(cut):
+                        left_weight += packed[present[i]] & _WEIGHT
+                    side = scan_pass if has_missing else -1
+                    best_threshold, best_shift = _order_rule(
+                        present[cut - 1], present[cut], side, left_weight, node_packed
+                    )
+        for i in range(n_present):
+            packed[present[i]], total[present[i]] = 0, 0.0
+            if use_joint:
+                for klass in range(n_classes):
+                    joint[present[i] * n_classes + klass] = 0.0
+    return best_gain, best_feature, best_threshold, best_shift
+
+
+# ------------------------------------------------------------------------------------------------------- down the trees
 
 
 @kernel
-def _row_offsets(n_rows, width):
-    """Where each row begins in a flat block; a loop, because array arithmetic takes long to compile."""
-    offsets = np.empty(n_rows, dtype=np.uint64)
-    for i in range(n_rows):
-        offsets[i] = i * width
-    return offsets
+def _workspace(n_rows):
+    """What `_descend` needs for so many rows: slots, nodes and ends of slots, the rows twice, and a stack."""
+    return (
+        np.empty(n_rows, dtype=np.uint8),
+        np.empty(_SLOTS, dtype=np.uint64),
+        np.empty(_SLOTS + 1, dtype=np.int64),
+        np.empty(2 * n_rows, dtype=np.uint32),
+        np.empty((4, n_rows + 1), dtype=np.uint64),
+    )
 
 
-@kernel
-def _descend(codes, offsets, feature_stride, words, has_sets, word_base, leaf_base, at, active, leaves):
-    """Leaf of each row in one tree; the code of row i and feature f is codes[offsets[i] + f * feature_stride].
+@inner
+def _descend(columns, words, word_base, leaf_base, workspace, leaves):
+    """Leaf of each row in one tree; columns (features, rows) are codes, a row's leaf is counted from leaf_base.
 
-    All rows take one step before any takes the next: the steps of different rows do not wait for one another, so the
-    processor overlaps their cache misses. Unsigned numbers throughout, which spares the test for negative indices.
-    `has_sets` says whether the tree may split by sets of codes.
+    The top of the tree is passed by all rows at once, node by node, comparing bytes with vector instructions. Where
+    that would take longer than going on with the few rows of a node, lists of rows are split at every node further
+    down.
     """
-    n_active, base = np.uint64(offsets.shape[0]), np.uint64(word_base)
-    for i in range(n_active):
-        at[i] = base
-        active[i] = i
-    while n_active > _U0:
-        n_left = _U0
-        for a in range(n_active):
-            i = active[a]
-            word = words[at[a]]
-            child = base + (word >> _U32)
-            n_set_words = (word >> _U25) & _U7
-            code = np.uint64(codes[offsets[i] + (word & _U0xFFFF) * feature_stride])
-            right = np.uint64(((code - ((word >> _U24) & _U1)) & _U255) > ((word >> _U16) & _U255))
-            if has_sets:
-                # Both tests are made and one is taken: the processor could not predict which kind comes next.
-                is_set = np.uint64(n_set_words != _U0)
-                listed = (words[child + (code >> _U6) * is_set] >> (code & _U63)) & _U1
-                right ^= (right ^ listed) & is_set
-            leaves[i] = leaf_base + np.int64(word >> _U32)  # right once the row has arrived
-            at[n_left] = child + n_set_words + right
-            active[n_left] = i
-            n_left += _U1 - ((word >> _U28) & _U1)
-        n_active = n_left
+    slots, nodes, ends, order, stack = workspace
+    n_slots, only_leaves = _pass_top(columns, words, np.uint64(word_base), slots, nodes)
+    if only_leaves:
+        for i in range(slots.shape[0]):
+            leaves[i] = leaf_base + np.int64(words[nodes[slots[i]]] >> _U32)
+        return
+    for slot in range(n_slots + 1):
+        ends[slot] = 0
+    for i in range(slots.shape[0]):
+        ends[np.int64(slots[i]) + 1] += 1
+    for slot in range(n_slots):
+        ends[slot + 1] += ends[slot]
+    for i in range(slots.shape[0] - 1, -1, -1):  # from behind: `ends` become starts
+        slot = np.int64(slots[i]) + 1
+        ends[slot] -= 1
+        order[ends[slot]] = i
+    for slot in range(n_slots):
+        end = ends[slot + 2] if slot + 2 <= n_slots else slots.shape[0]
+        if ends[slot + 1] < end:
+            _split_lists(
+                columns, words, np.uint64(word_base), nodes[slot], leaf_base, ends[slot + 1], end, order, stack, leaves
+            )
+
+
+@inner
+def _pass_top(columns, words, root, slots, nodes):
+    """Send all rows through the first nodes of a tree, level by level: slots[i] is then the number of row i's node in
+    `nodes`. Returns how many there are, and whether all are leaves."""
+    stride, n_rows = np.uint64(columns.shape[1]), slots.shape[0]
+    flat = columns.reshape(-1)
+    most = max(1, min(_SLOTS, n_rows // _ROWS_PER_SLOT))
+    for i in range(n_rows):
+        slots[i] = 0
+    nodes[0] = root
+    n_slots, n_before, only_leaves = 1, 0, False
+    while n_slots < most and n_slots > n_before and not only_leaves:
+        n_before, only_leaves = n_slots, True
+        for slot in range(n_before):
+            word = words[nodes[slot]]
+            if word & _ULEAF:
+                continue
+            only_leaves = False
+            if n_slots == most:
+                break
+            child, n_set_words = root + (word >> _U32), (word >> _U25) & _U7
+            column = (word & _U0xFFFF) * stride
+            old, new = np.uint8(slot), np.uint8(n_slots)
+            if n_set_words == _U0:
+                threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
+                low, span = np.uint8((threshold + shift + _U1) & _U255), np.uint8(_U254 - threshold)
+                if threshold < _U255:
+                    _change_slots(flat, column, slots, low, span, old, new)
+                nodes[slot], nodes[n_slots] = child, child + _U1
+            else:
+                listed = _pass_set(flat, column, words, child, n_set_words, slots, old, new)
+                if listed < 0:
+                    continue
+                nodes[slot] = child + n_set_words + _U1 - np.uint64(listed)
+                nodes[n_slots] = child + n_set_words + np.uint64(listed)
+            n_slots += 1
+    if only_leaves:
+        return n_slots, True
+    for slot in range(n_slots):
+        if not words[nodes[slot]] & _ULEAF:
+            return n_slots, False
+    return n_slots, True
+
+
+@inner
+def _change_slots(flat, column, slots, low, span, old, new):
+    """Rows of slot `old` with codes from low to low + span go to slot `new`; becomes vector instructions."""
+    for i in range(np.uint64(slots.shape[0])):
+        slot = slots[i]
+        slots[i] = new if (np.uint8(flat[column + i] - low) <= span) & (slot == old) else slot
+
+
+@inner
+def _pass_set(flat, column, words, child, n_set_words, slots, old, new):
+    """The same for a set of codes, run after run: of those that go right or of those that go left, whatever is less.
+    Returns which of the two, or -1 where there are too many runs."""
+    n_codes = n_set_words * np.uint64(64)
+    n_right = _U0
+    for code in range(n_codes):
+        n_right += (words[child + (code >> _U6)] >> (code & _U63)) & _U1
+    listed = np.uint64(n_right + n_right <= n_codes)
+    n_runs, before = 0, listed ^ _U1
+    for code in range(n_codes):
+        side = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
+        n_runs += (side == listed) & (before != listed)
+        before = side
+    if n_runs > _MOST_RUNS:
+        return -1
+    code = _U0
+    while code < n_codes:
+        start = code
+        while code < n_codes and (words[child + (code >> _U6)] >> (code & _U63)) & _U1 == listed:
+            code += _U1
+        if code > start:
+            _change_slots(flat, column, slots, np.uint8(start), np.uint8(code - start - _U1), old, new)
+        code += _U1
+    return np.int64(listed)
+
+
+@inner
+def _split_lists(columns, words, root, node, leaf_base, first, last, order, stack, leaves):
+    """Send the rows order[first:last] from a node to their leaves. Each node splits its list in two, from one half of
+    `order` into the other: left ones from the front, right ones from behind; every row is written to both."""
+    stride, half = np.uint64(columns.shape[1]), np.uint64(order.shape[0] >> 1)
+    flat = columns.reshape(-1)
+    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = node, np.uint64(first), np.uint64(last), _U0
+    top = 0
+    while top >= 0:
+        at, start, end, here = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
+        top -= 1
+        word = words[at]
+        while not word & _ULEAF:
+            child, n_set_words = root + (word >> _U32), (word >> _U25) & _U7
+            column, there = (word & _U0xFFFF) * stride, half - here
+            left, right = there + start, there + end - _U1
+            if n_set_words == _U0:
+                threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
+                for i in range(here + start, here + end):
+                    row = order[i]
+                    goes_right = np.uint64(((np.uint64(flat[column + row]) - shift) & _U255) > threshold)
+                    order[left] = order[right] = row
+                    left += _U1 - goes_right
+                    right -= goes_right
+            else:
+                for i in range(here + start, here + end):
+                    row = order[i]
+                    code = np.uint64(flat[column + row])
+                    goes_right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
+                    order[left] = order[right] = row
+                    left += _U1 - goes_right
+                    right -= goes_right
+            here, middle = there, left - there
+            at = child + n_set_words
+            if middle == start:
+                at += _U1
+            elif middle < end:
+                top += 1
+                stack[0, top], stack[1, top], stack[2, top], stack[3, top] = at + _U1, middle, end, here
+                end = middle
+            word = words[at]
+        leaf = leaf_base + np.int64(word >> _U32)
+        for i in range(here + start, here + end):
+            leaves[order[i]] = leaf
+
+
+# ------------------------------------------------------------------------------------------------------------ one tree
 
 
 @kernel
@@ -456,22 +842,30 @@ def grow_trees(
     spare_total = np.empty(capacity, dtype=np.float64)
     spare_class = np.empty(row_class.shape[0], dtype=np.int32)
 
-    # a row reads a code even at a leaf, and a table of constants has none
-    flat_codes = codes.reshape(-1) if n_features > 0 else np.zeros(codes.shape[1], dtype=np.uint8)
     candidates = np.empty(n_predictors, dtype=np.int32)
     slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
         slot_of[predictors[p]] = p
-    mask = np.zeros(4, dtype=np.int64)
-    packed = np.zeros(512, dtype=np.int64)  # histogram by code; the second half is used by _fill_large only
-    total = np.zeros(512, dtype=np.float64)
-    joint = np.zeros(256 * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.int64)
-    share = np.zeros(256, dtype=np.float64)
-    present = np.empty(256, dtype=np.int64)
-    group_end = np.zeros(256, dtype=np.int64)
-    grouped = np.empty(capacity if by_class else 0, dtype=np.int64)
-    left_counts = np.zeros(n_classes + 1, dtype=np.int64)
+    features = (slot_of, is_set, n_codes)
+    scratch = (
+        np.zeros(_HAND * 4, dtype=np.int64),
+        np.zeros(_HAND * _HALF, dtype=np.int64),  # histograms by code, one behind the other
+        np.zeros(_HAND * _HALF, dtype=np.float64),
+        np.zeros(_HAND * _HALF, dtype=np.float64),
+        np.empty(_HALF, dtype=np.int64),
+        np.empty(_HAND, dtype=np.int64),
+        np.empty(_HAND, dtype=np.uint64),
+    )
     node_counts = np.zeros(n_classes + 1, dtype=np.int64)
+    counting = (
+        node_counts,
+        np.zeros(n_classes, dtype=np.int64),
+        np.zeros(n_classes, dtype=np.float64),
+        np.zeros(n_classes, dtype=np.float64),
+        np.zeros(_HALF * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.float64),
+        np.empty(capacity if by_class else 0, dtype=np.int64),
+        np.zeros(_HALF, dtype=np.int64),
+    )
     best_set = np.zeros(4, dtype=np.int64)
 
     stack_start = np.empty(most_leaves + 2, dtype=np.int64)
@@ -567,132 +961,51 @@ def grow_trees(
                 near_end = end
             matrix, stride = (near, _NEAR) if end <= near_end else (local, capacity)
 
-            best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
+            best_gain, best_feature, best_threshold, best_shift = least_gain, np.int64(-1), 0, 0
             low_row, high_row = np.uint64(start), np.uint64(end)
             if end - start >= 2 * min_leaf and depth < max_depth and differs < end:
-                n_looked = 0
-                while n_looked < n_predictors and (n_looked < n_tried or best_feature < 0):
-                    pick = n_looked + draw_below(state, n_predictors - n_looked)
-                    feature = candidates[pick]
-                    candidates[pick] = candidates[n_looked]
-                    candidates[n_looked] = feature
-                    n_looked += 1
-                    base = np.uint64(slot_of[feature] * stride)
-
-                    first = matrix[base + row_of[low_row]]
-                    varied = low_row + _U1
-                    while varied < high_row and matrix[base + row_of[varied]] == first:
-                        varied += _U1
-                    if varied == high_row:
-                        continue
-
-                    use_joint = by_class and n_classes <= _FEW_CLASSES and end - start >= 4 * n_classes
-                    if by_class:
-                        width = np.uint64(n_classes)
-                        for i in range(low_row, high_row):
-                            code = np.uint64(matrix[base + row_of[i]])
-                            mask[code >> _U6] |= 1 << np.int64(code & _U63)
-                            packed[code] += row_packed[i]
-                            if use_joint:
-                                joint[code * width + np.uint64(row_class[i])] += row_packed[i] & _WEIGHT
-                            elif is_set[feature] and row_class[i] == majority:
-                                total[code] += row_packed[i] & _WEIGHT
-                    elif end - start < n_codes[feature]:
-                        for i in range(low_row, high_row):
-                            code = np.uint64(matrix[base + row_of[i]])
-                            mask[code >> _U6] |= 1 << np.int64(code & _U63)
-                            packed[code] += row_packed[i]
-                            total[code] += row_total[i]
-                    else:
-                        _fill_large(matrix, base, row_of, row_packed, row_total, low_row, high_row, packed, total)
-                        _merge_halves(n_codes[feature], mask, packed, total)
-
-                    if not by_class and not is_set[feature]:
-                        gain, low, high, side, left_weight = _scan_ordered(
-                            mask, packed, total, node_packed, node_mean, min_leaf
-                        )
-                        if gain > _AHEAD * best_gain:
-                            best_gain, best_feature = gain, feature
-                            best_threshold, best_shift = _order_rule(low, high, side, left_weight, node_packed)
-                        continue
-
-                    n_present = _list_codes(mask, present)
-                    if use_joint and is_set[feature]:
-                        for i in range(n_present):
-                            total[present[i]] = joint[present[i] * n_classes + majority]
-                    if is_set[feature]:
-                        _order_by_share(present, n_present, packed, total, share)
-                    if by_class and not use_joint:
-                        place = start
-                        for i in range(n_present):
-                            group_end[present[i]] = place
-                            place += packed[present[i]] >> 32
-                        for i in range(start, end):
-                            code = np.int64(matrix[base + row_of[i]])
-                            grouped[group_end[code]] = i
-                            group_end[code] += 1
-
-                    # Ordered features with missing values: a pass with missing first (left), one without it (right).
-                    has_missing = present[0] == 0 and not is_set[feature]
-                    for scan_pass in range(2 if has_missing else 1):
-                        if scan_pass == 1:
-                            for i in range(1, n_present):
-                                present[i - 1] = present[i]
-                            present[n_present - 1] = 0
-                        if use_joint:
-                            gain, cut = _scan_joint(
-                                present,
-                                n_present - scan_pass,
-                                packed,
-                                joint,
-                                n_classes,
-                                left_counts,
-                                node_counts,
-                                node_packed,
-                                node_square,
-                                min_leaf,
-                            )
-                        elif by_class:
-                            gain, cut = _scan_classes(
-                                present,
-                                n_present - scan_pass,
-                                packed,
-                                grouped,
-                                group_end,
-                                row_class,
-                                row_packed,
-                                left_counts,
-                                node_counts,
-                                node_packed,
-                                node_square,
-                                min_leaf,
-                            )
-                        else:
-                            gain, cut = _scan_sequence(
-                                present, n_present, packed, total, node_packed, node_mean, min_leaf
-                            )
-                        if gain > _AHEAD * best_gain:
-                            best_gain, best_feature = gain, feature
-                            if is_set[feature]:
-                                best_threshold, best_shift = 0, 0
-                                _write_set(present, n_present, cut, packed, node_packed, best_set)
-                            else:
-                                left_weight = 0
-                                for i in range(cut):
-                                    left_weight += packed[present[i]] & _WEIGHT
-                                best_threshold, best_shift = _order_rule(
-                                    present[cut - 1],
-                                    present[cut],
-                                    scan_pass if has_missing else -1,
-                                    left_weight,
-                                    node_packed,
-                                )
-                    for i in range(n_present):
-                        packed[present[i]] = 0
-                        total[present[i]] = 0.0
-                        if use_joint:
-                            for klass in range(n_classes):
-                                joint[present[i] * n_classes + klass] = 0
+                if by_class:
+                    best_gain, best_feature, best_threshold, best_shift = _split_classes(
+                        matrix,
+                        stride,
+                        features,
+                        candidates,
+                        n_tried,
+                        state,
+                        row_of,
+                        row_packed,
+                        row_class,
+                        low_row,
+                        high_row,
+                        node_packed,
+                        node_square,
+                        majority,
+                        least_gain,
+                        min_leaf,
+                        scratch,
+                        counting,
+                        best_set,
+                    )
+                else:
+                    best_gain, best_feature, best_threshold, best_shift = _split_values(
+                        matrix,
+                        stride,
+                        features,
+                        candidates,
+                        n_tried,
+                        state,
+                        row_of,
+                        row_packed,
+                        row_total,
+                        low_row,
+                        high_row,
+                        node_packed,
+                        node_mean,
+                        least_gain,
+                        min_leaf,
+                        scratch,
+                        best_set,
+                    )
 
             if best_feature < 0:
                 tree_words[word_at] = _LEAF | (n_leaves << 32)
@@ -756,21 +1069,11 @@ def grow_trees(
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
         leaves = np.empty(judged.shape[0], dtype=np.int64)
-        at = np.empty(judged.shape[0], dtype=np.uint64)
-        active = np.empty(judged.shape[0], dtype=np.uint64)
-        unsigned = tree_words.view(np.uint64)
-        _descend(
-            flat_codes,
-            judged.view(np.uint64),
-            np.uint64(codes.shape[1]),
-            unsigned,
-            n_words != 2 * n_leaves - 1,
-            0,
-            0,
-            at,
-            active,
-            leaves,
-        )
+        columns = np.empty((max(1, n_features), judged.shape[0]), dtype=np.uint8)
+        for p in range(n_predictors):
+            for i in range(judged.shape[0]):
+                columns[predictors[p], i] = codes[predictors[p], judged[i]]
+        _descend(columns, tree_words.view(np.uint64), 0, 0, _workspace(judged.shape[0]), leaves)
         if has_classes:
             fitness[tree] = _auc(
                 judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
@@ -806,7 +1109,7 @@ def _longer(array, n_used, n_more):
     return longer
 
 
-@kernel
+@inner
 def _write_entries(counts, n_classes, row_class, start, end, weight, entry_class, entry_share, n_entries):
     """Append the shares of the classes of rows start..end, ascending by class, and clear their counts."""
     first = n_entries
@@ -946,7 +1249,7 @@ def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, ent
     return area / weight if weight > 0.0 else np.nan
 
 
-@kernel
+@inner
 def _find_class(entry_class, low, high, klass):
     """Position of a class among the ascending entries low..high, or -1."""
     end = high
@@ -963,24 +1266,21 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def predict_values(block, words, has_sets, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
-    """Numeric target, for every row of the block (rows, features): out[0] the mean of the trees, out[1] their standard
+def predict_values(columns, words, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
+    """Numeric target, for every row of columns (features, rows): out[0] the mean of the trees, out[1] their standard
     deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
     (in_bag may be empty); a row without any tree gets NaN."""
-    n_rows, n_trees = block.shape[0], word_starts.shape[0]
-    at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint64)
+    n_rows, n_trees = columns.shape[1], word_starts.shape[0]
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     first = np.zeros(n_rows, dtype=np.float64)
     total = np.zeros(n_rows, dtype=np.float64)  # of the differences from the first tree: exact 0 where all agree
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
-    unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = _row_offsets(n_rows, block.shape[1])
+    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
-        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 continue
@@ -1004,9 +1304,8 @@ def predict_values(block, words, has_sets, word_starts, leaf_starts, leaf_value,
 
 @kernel
 def predict_classes(
-    block,
+    columns,
     words,
-    has_sets,
     word_starts,
     leaf_starts,
     entry_ends,
@@ -1022,18 +1321,15 @@ def predict_classes(
     probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen),
     out[3] that of all classes which are no likelier than the observed one. `in_bag` as in predict_values; a row without
     any tree gets best = -1 and NaN."""
-    n_rows, n_trees = block.shape[0], word_starts.shape[0]
-    at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint64)
-    unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = _row_offsets(n_rows, block.shape[1])
+    n_rows, n_trees = columns.shape[1], word_starts.shape[0]
+    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
     leaves = np.empty((n_trees, n_rows), dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     summed = np.zeros((n_rows, n_classes), dtype=np.float64)
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
         tree_leaves = leaves[tree]
-        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, tree_leaves)
+        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, tree_leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
                 tree_leaves[i] = -1
@@ -1074,20 +1370,17 @@ def predict_classes(
 
 
 @kernel
-def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
+def predict_shares(columns, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
     """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
-    n_rows = block.shape[0]
-    at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint64)
-    unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = _row_offsets(n_rows, block.shape[1])
+    n_rows = columns.shape[1]
+    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
     leaves = np.empty(n_rows, dtype=np.int64)
     n_votes = np.zeros(n_rows, dtype=np.int64)
     for i in range(n_rows):
         for klass in range(out.shape[1]):
             out[i, klass] = 0.0
     for tree in range(word_starts.shape[0]):
-        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, leaves)
+        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, leaves)
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
@@ -1103,15 +1396,12 @@ def predict_shares(block, words, has_sets, word_starts, leaf_starts, entry_ends,
 
 
 @kernel
-def find_leaves(block, words, has_sets, word_starts, leaf_starts, out):
-    """out[tree, i] = leaf of row i of the block (rows, features) in the tree, counted over all trees."""
-    n_rows = block.shape[0]
-    at = np.empty(n_rows, dtype=np.uint64)
-    active = np.empty(n_rows, dtype=np.uint64)
-    unsigned, flat = words.view(np.uint64), block.reshape(-1)
-    offsets = _row_offsets(n_rows, block.shape[1])
+def find_leaves(columns, words, word_starts, leaf_starts, out):
+    """out[tree, i] = leaf of row i of columns (features, rows) in the tree, counted over all trees."""
+    n_rows = columns.shape[1]
+    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
     for tree in range(word_starts.shape[0]):
-        _descend(flat, offsets, _U1, unsigned, has_sets, word_starts[tree], leaf_starts[tree], at, active, out[tree])
+        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, out[tree])
 
 
 @kernel

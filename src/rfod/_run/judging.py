@@ -28,8 +28,8 @@ def as_classes(codes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def as_block(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Codes (features, rows) as trees read them: row by row, at least one byte each."""
-    return np.ascontiguousarray(codes.T) if len(codes) else np.zeros((codes.shape[1], 1), dtype=np.uint8)
+    """Codes (features, rows) as rows, at least one byte each; they stay where they are, feature after feature."""
+    return codes.T if len(codes) else np.zeros((codes.shape[1], 1), dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
