@@ -46,11 +46,12 @@ _MISSING_LEFT = 1 << 16  # in a cut: missing values go left
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
 _PAIRS_PER_ROW = 4  # pairs of (code, class) that are counted per row of a node at most
 _HAND = 4  # features whose histograms are filled together
-_HALF = 256  # codes of one histogram
+_CODES = 256  # of one histogram
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
 _SLOTS = 128  # nodes of a tree that all rows are compared with
 _ROWS_PER_SLOT = 8  # fewer rows are better off with lists of their own
 _MOST_RUNS = 8  # runs of codes that a set of codes is compared by
+_UNEAR = np.uint64(_NEAR)
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
 _AHEAD_BITS = 1 << 19  # the same as a difference of bits: 1.2e-10 to 2.3e-10
@@ -115,7 +116,7 @@ def _lowest_bit(typing_context, bits):
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
-    return types.int64(types.int64), generate
+    return types.int64(types.uint64), generate
 
 
 @intrinsic
@@ -145,64 +146,66 @@ def _list_codes(mask, hand, present):
     A place is 256 * hand + code.
     """
     n_present = 0
-    for word in range(4):
-        bits = mask[hand * 4 + word]
-        mask[hand * 4 + word] = 0
-        while bits != 0:
-            present[n_present] = hand * _HALF + word * 64 + _lowest_bit(bits)
+    for word in range(hand * 4, hand * 4 + 4):
+        bits = mask[word]
+        mask[word] = 0
+        while bits != _U0:
+            present[n_present] = word * 64 + _lowest_bit(bits)
             n_present += 1
-            bits &= bits - 1
+            bits &= bits - _U1
     return n_present
 
 
 @inner
-def _fill_one(matrix, base, row_of, row_packed, row_total, start, end, first, packed, total):
-    """Histogram of one feature, from place `first` on."""
+def _fill_one(table, base, row_of, start, end, hand, histograms):
+    """Histogram number `hand` of one feature, with marks of the codes that occur."""
+    matrix, row_packed, row_total, _ = table
+    mask, packed, total = histograms
+    first = np.uint64(hand * _CODES)
     for i in range(start, end):
-        code = first + np.uint64(matrix[base + row_of[i]])
-        packed[code] += row_packed[i]
-        total[code] += row_total[i]
+        row = row_of[i]
+        place = first + np.uint64(matrix[base + row])
+        mask[place >> _U6] |= _U1 << (place & _U63)
+        packed[place] += row_packed[row]
+        total[place] += row_total[row]
 
 
 @inner
-def _fill_four(matrix, bases, row_of, row_packed, row_total, start, end, packed, total):
+def _fill_four(table, bases, row_of, start, end, histograms, is_marking):
     """Histograms of four features side by side. Rows of one code wait for each other's sums; with four features under
     way the processor has something else to do meanwhile, and what belongs to the row is read once."""
+    matrix, row_packed, row_total, _ = table
+    mask, packed, total = histograms
     base_0, base_1, base_2, base_3 = bases[0], bases[1], bases[2], bases[3]
     for i in range(start, end):
-        row, row_weight, row_sum = row_of[i], row_packed[i], row_total[i]
-        code_0 = np.uint64(matrix[base_0 + row])
-        code_1 = np.uint64(matrix[base_1 + row]) + _U256
-        code_2 = np.uint64(matrix[base_2 + row]) + _U512
-        code_3 = np.uint64(matrix[base_3 + row]) + _U768
-        packed[code_0] += row_weight
-        packed[code_1] += row_weight
-        packed[code_2] += row_weight
-        packed[code_3] += row_weight
-        total[code_0] += row_sum
-        total[code_1] += row_sum
-        total[code_2] += row_sum
-        total[code_3] += row_sum
+        row = row_of[i]
+        weight, value = row_packed[row], row_total[row]
+        place_0 = np.uint64(matrix[base_0 + row])
+        place_1 = np.uint64(matrix[base_1 + row]) + _U256
+        place_2 = np.uint64(matrix[base_2 + row]) + _U512
+        place_3 = np.uint64(matrix[base_3 + row]) + _U768
+        packed[place_0] += weight
+        packed[place_1] += weight
+        packed[place_2] += weight
+        packed[place_3] += weight
+        total[place_0] += value
+        total[place_1] += value
+        total[place_2] += value
+        total[place_3] += value
+        if is_marking:
+            mask[place_0 >> _U6] |= _U1 << (place_0 & _U63)
+            mask[place_1 >> _U6] |= _U1 << (place_1 & _U63)
+            mask[place_2 >> _U6] |= _U1 << (place_2 & _U63)
+            mask[place_3 >> _U6] |= _U1 << (place_3 & _U63)
 
 
 @inner
-def _mark_codes(matrix, base, row_of, start, end, n_codes, hand, packed, mask):
-    """Note which codes occur in a histogram: from the rows, or from the histogram where that is shorter."""
-    first = hand * _HALF
-    if np.int64(end - start) < n_codes:
-        word_0, word_1, word_2, word_3 = 0, 0, 0, 0
-        for i in range(start, end):
-            code = np.int64(matrix[base + row_of[i]])
-            bit = 1 << (code & 63)
-            word = code >> 6
-            word_0 |= bit if word == 0 else 0
-            word_1 |= bit if word == 1 else 0
-            word_2 |= bit if word == 2 else 0
-            word_3 |= bit if word == 3 else 0
-        mask[hand * 4], mask[hand * 4 + 1], mask[hand * 4 + 2], mask[hand * 4 + 3] = word_0, word_1, word_2, word_3
-    else:
-        for code in range(n_codes):
-            mask[hand * 4 + (code >> 6)] |= np.int64(packed[first + code] != 0) << (code & 63)
+def _mark_codes(n_codes, hand, histograms):
+    """Note which codes occur in a histogram."""
+    mask, packed, _ = histograms
+    first = np.uint64(hand * _CODES)
+    for place in range(first, first + np.uint64(n_codes)):
+        mask[place >> _U6] |= np.uint64(packed[place] != 0) << (place & _U63)
 
 
 @inner
@@ -231,7 +234,7 @@ def _order_by_share(present, n_present, packed, total, share):
 
 
 @inner
-def _scan_ordered(mask, hand, packed, total, node_packed, node_mean, min_leaf):
+def _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf):
     """Best cut of an ordered feature by variance reduction, over the codes of histogram number `hand`, which is
     cleared on the way.
 
@@ -239,21 +242,22 @@ def _scan_ordered(mask, hand, packed, total, node_packed, node_mean, min_leaf):
     left). No branch depends on a gain: the processor could not predict it. Gains are compared by their bits, which are
     in the order of the numbers.
     """
-    first, marks = np.uint64(hand * _HALF), np.uint64(hand * 4)
+    mask, packed, total = histograms
+    first, marks = np.uint64(hand * _CODES), np.uint64(hand * 4)
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
     missing_packed, missing_total = packed[first], total[first]
     packed[first], total[first] = 0, 0.0
-    mask[marks] &= -2
+    mask[marks] &= ~_U1
     n_missing = missing_packed >> 32
     left_packed, left_total, low = 0, 0.0, 0
     best, best_cut = 0, 0
     for word in range(_U4):
         bits = mask[marks + word]
         mask[marks + word] = 0
-        while bits != 0:
+        while bits != _U0:
             code = np.int64(word << _U6) + _lowest_bit(bits)
             place = first + np.uint64(code)
-            bits &= bits - 1
+            bits &= bits - _U1
             n_left, left_weight = left_packed >> 32, left_packed & _WEIGHT
             # a cut between `low` and `code`, missing values on the right
             weight = np.float64(left_weight)
@@ -298,22 +302,10 @@ def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min
 
 
 @inner
-def _scan_classes(
-    sequence,
-    n_codes,
-    packed,
-    grouped,
-    group_end,
-    row_class,
-    row_packed,
-    left,
-    node_counts,
-    node_packed,
-    square,
-    min_leaf,
-):
+def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_packed, left, node_counts, node):
     """The same by Gini impurity. Moves rows of one code after the other to the left; cost does not grow with the number
     of classes. `grouped` lists the node's rows by code; left: zeros; square: sum of the squared class weights."""
+    node_packed, square, min_leaf = node
     best, bar, best_cut = 0.0, 0.0, 0
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
     left_packed, left_square, shared = 0, 0, 0  # shared: sum over classes of weight on the left times weight in all
@@ -344,8 +336,9 @@ def _scan_classes(
 @njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"}, _nrt=False
 )  # sums of whole numbers: exact in any order
-def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node_packed, node_square, min_leaf):
+def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node):
     """The same from the weights of all (code, class) pairs, for large nodes and few classes; all weights as floats."""
+    node_packed, node_square, min_leaf = node
     best, bar, best_cut = 0.0, 0.0, 0
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
     left_packed, left_square, shared, square = 0, 0.0, 0.0, np.float64(node_square)
@@ -419,60 +412,44 @@ def _draw_feature(state, candidates, n_looked):
 @inner
 def _is_constant(matrix, base, row_of, start, end):
     first = matrix[base + row_of[start]]
-    for i in range(start + _U1, end):
-        if matrix[base + row_of[i]] != first:
-            return False
-    return True
+    i = start + _U1
+    while i < end and matrix[base + row_of[i]] == first:
+        i += _U1
+    return i == end
 
 
 @inner
 def _split_values(
-    matrix,
-    stride,
-    features,
-    candidates,
-    n_tried,
-    state,
-    row_of,
-    row_packed,
-    row_total,
-    start,
-    end,
-    node_packed,
-    node_mean,
-    least_gain,
-    min_leaf,
-    scratch,
-    best_set,
+    table, layout, features, n_tried, state, row_of, start, end, node_packed, node_mean, least_gain, min_leaf, scratch
 ):
     """Best split of rows start..end by variance reduction: (gain, feature or -1, threshold, shift); `best_set` where
     the feature is a set. Looks at `n_tried` features, and at further ones until there is a split at all."""
-    slot_of, is_set, n_codes = features
-    mask, packed, total, share, present, hand_feature, hand_base = scratch
+    (first_base, stride), (candidates, slot_of, is_set, n_codes) = layout, features
+    histograms, share, present, hand_feature, hand_base, best_set = scratch
+    mask, packed, total = histograms
     best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
     n_features, n_looked = candidates.shape[0], 0
+    is_few = end - start < _U256
     while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
         n_hand, n_drawn = 0, min(n_features, max(n_tried, n_looked + 1))
         while n_hand < _HAND and n_looked < n_drawn:
             feature = _draw_feature(state, candidates, n_looked)
             n_looked += 1
-            base = np.uint64(slot_of[feature] * stride)
-            if not _is_constant(matrix, base, row_of, start, end):
+            base = first_base + np.uint64(slot_of[feature]) * stride
+            if not _is_constant(table[0], base, row_of, start, end):
                 hand_feature[n_hand], hand_base[n_hand] = feature, base
                 n_hand += 1
         if n_hand == _HAND:
-            _fill_four(matrix, hand_base, row_of, row_packed, row_total, start, end, packed, total)
+            _fill_four(table, hand_base, row_of, start, end, histograms, is_few)
         else:
             for hand in range(n_hand):
-                place = np.uint64(hand * _HALF)
-                _fill_one(matrix, hand_base[hand], row_of, row_packed, row_total, start, end, place, packed, total)
+                _fill_one(table, hand_base[hand], row_of, start, end, hand, histograms)
         for hand in range(n_hand):
             feature = hand_feature[hand]
-            _mark_codes(matrix, hand_base[hand], row_of, start, end, n_codes[feature], hand, packed, mask)
+            if n_hand == _HAND and not is_few:
+                _mark_codes(n_codes[feature], hand, histograms)
             if not is_set[feature]:
-                gain, low, high, side, left_weight = _scan_ordered(
-                    mask, hand, packed, total, node_packed, node_mean, min_leaf
-                )
+                gain, low, high, side, left_weight = _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf)
                 if gain > _AHEAD * best_gain:
                     best_gain, best_feature = gain, feature
                     best_threshold, best_shift = _order_rule(low, high, side, left_weight, node_packed)
@@ -490,15 +467,12 @@ def _split_values(
 
 @inner
 def _split_classes(
-    matrix,
-    stride,
+    table,
+    layout,
     features,
-    candidates,
     n_tried,
     state,
     row_of,
-    row_packed,
-    row_class,
     start,
     end,
     node_packed,
@@ -508,11 +482,11 @@ def _split_classes(
     min_leaf,
     scratch,
     counting,
-    best_set,
 ):
     """The same by Gini impurity, for more than two classes."""
-    slot_of, is_set, n_codes = features
-    mask, packed, total, share, present, _, _ = scratch
+    (first_base, stride), (candidates, slot_of, is_set, n_codes) = layout, features
+    matrix, row_packed, _, row_class = table
+    (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
     n_classes, n_node = node_weights.shape[0], np.int64(end - start)
     for klass in range(n_classes):
@@ -522,20 +496,18 @@ def _split_classes(
     while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
         feature = _draw_feature(state, candidates, n_looked)
         n_looked += 1
-        base = np.uint64(slot_of[feature] * stride)
+        base = first_base + np.uint64(slot_of[feature]) * stride
         if _is_constant(matrix, base, row_of, start, end):
             continue
         use_joint = joint.shape[0] > 0 and n_codes[feature] * n_classes <= _PAIRS_PER_ROW * n_node
-        if use_joint:
-            width = np.uint64(n_classes)
-            for i in range(start, end):
-                code = np.uint64(matrix[base + row_of[i]])
-                packed[code] += row_packed[i]
-                joint[code * width + np.uint64(row_class[i])] += np.float64(row_packed[i] & _WEIGHT)
-        else:
-            for i in range(start, end):
-                packed[np.uint64(matrix[base + row_of[i]])] += row_packed[i]
-        _mark_codes(matrix, base, row_of, start, end, n_codes[feature], 0, packed, mask)
+        width = np.uint64(n_classes)
+        for i in range(start, end):
+            row = row_of[i]
+            code = np.uint64(matrix[base + row])
+            mask[code >> _U6] |= _U1 << (code & _U63)
+            packed[code] += row_packed[row]
+            if use_joint:
+                joint[code * width + np.uint64(row_class[row])] += np.float64(row_packed[row] & _WEIGHT)
         n_present = _list_codes(mask, 0, present)
         if not use_joint:
             place = 0
@@ -544,7 +516,7 @@ def _split_classes(
                 place += packed[present[i]] >> 32
             for i in range(start, end):
                 code = np.uint64(matrix[base + row_of[i]])
-                grouped[group_end[code]] = i
+                grouped[group_end[code]] = row_of[i]
                 group_end[code] += 1
         if is_set[feature]:
             for i in range(n_present):
@@ -565,33 +537,12 @@ def _split_classes(
                     present[i - 1] = present[i]
                 present[n_present - 1] = 0
             n_moved = n_present - scan_pass
+            node = (node_packed, node_square, min_leaf)
             if use_joint:
-                gain, cut = _scan_joint(
-                    present,
-                    n_moved,
-                    packed,
-                    joint,
-                    n_classes,
-                    left_weights,
-                    node_weights,
-                    node_packed,
-                    node_square,
-                    min_leaf,
-                )
+                gain, cut = _scan_joint(present, n_moved, packed, joint, n_classes, left_weights, node_weights, node)
             else:
                 gain, cut = _scan_classes(
-                    present,
-                    n_moved,
-                    packed,
-                    grouped,
-                    group_end,
-                    row_class,
-                    row_packed,
-                    left,
-                    node_counts,
-                    node_packed,
-                    node_square,
-                    min_leaf,
+                    present, n_moved, packed, grouped, group_end, row_class, row_packed, left, node_counts, node
                 )
             if gain > _AHEAD * best_gain:
                 best_gain, best_feature = gain, feature
@@ -638,7 +589,8 @@ def _descend(columns, words, word_base, leaf_base, workspace, leaves):
     down.
     """
     slots, nodes, ends, order, stack = workspace
-    n_slots, only_leaves = _pass_top(columns, words, np.uint64(word_base), slots, nodes)
+    root = np.uint64(word_base)
+    n_slots, only_leaves = _pass_top(columns, words, root, slots, nodes)
     if only_leaves:
         for i in range(slots.shape[0]):
             leaves[i] = leaf_base + np.int64(words[nodes[slots[i]]] >> _U32)
@@ -656,9 +608,7 @@ def _descend(columns, words, word_base, leaf_base, workspace, leaves):
     for slot in range(n_slots):
         end = ends[slot + 2] if slot + 2 <= n_slots else slots.shape[0]
         if ends[slot + 1] < end:
-            _split_lists(
-                columns, words, np.uint64(word_base), nodes[slot], leaf_base, ends[slot + 1], end, order, stack, leaves
-            )
+            _split_lists(columns, words, root, nodes[slot], leaf_base, ends[slot + 1], end, order, stack, leaves)
 
 
 @inner
@@ -789,6 +739,207 @@ def _split_lists(columns, words, root, node, leaf_base, first, last, order, stac
 # ------------------------------------------------------------------------------------------------------------ one tree
 
 
+@inner
+def _gather(column, rows, n_rows, out):
+    for i in range(np.uint64(n_rows)):
+        out[i] = column[rows[i]]
+
+
+@inner
+def _draw_near(table, n_predictors, capacity, row_of, start, end):
+    """Copy the rows of a small subtree together, behind all others: they stay in first-level cache."""
+    matrix, row_packed, row_total, row_class = table
+    first, width, begin = np.uint64(n_predictors * capacity), np.uint64(capacity), np.uint64(start)
+    for p in range(np.uint64(n_predictors)):
+        for i in range(begin, np.uint64(end)):
+            matrix[first + p * _UNEAR + i - begin] = matrix[p * width + row_of[i]]
+    for i in range(start, end):
+        near, row = capacity + i - start, row_of[i]
+        row_packed[near], row_total[near] = row_packed[row], row_total[row]
+        if row_class.shape[0] > 0:
+            row_class[near] = row_class[row]
+        row_of[i] = near
+
+
+@inner
+def _grow_tree(
+    table,
+    features,
+    n_rows,
+    capacity,
+    n_classes,
+    center,
+    state,
+    n_tried,
+    min_leaf,
+    max_depth,
+    scratch,
+    counting,
+    lists,
+    stack,
+    words,
+    leaf_numbers,
+    entries,
+    importances,
+):
+    """Grow one tree on the first rows of a table: codes, count and weight, weight times target, class. Returns how many
+    words, leaves and entries it has."""
+    matrix, row_packed, row_total, row_class = table
+    is_set, n_codes = features[2], features[3]
+    row_of, spare_of = lists
+    leaf_value, leaf_variance = leaf_numbers
+    entry_end, entry_class, entry_share = entries
+    node_counts, best_set = counting[0], scratch[5]
+    has_classes, by_class = n_classes > 0, n_classes > 2
+    n_predictors = features[0].shape[0]
+    for row in range(n_rows):
+        row_of[row] = row
+
+    n_words, n_leaves, n_entries = np.int64(1), np.int64(0), np.int64(0)
+    top, near_end = 0, 0
+    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n_rows, 0, 0
+    while top >= 0:
+        start, end, depth, word_at = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
+        top -= 1
+        if end > near_end and end - start <= _NEAR:
+            _draw_near(table, n_predictors, capacity, row_of, start, end)
+            near_end = end
+        low_row, high_row = np.uint64(start), np.uint64(end)
+
+        node_packed, node_total = np.int64(0), 0.0
+        for i in range(low_row, high_row):
+            node_packed += row_packed[row_of[i]]
+            node_total += row_total[row_of[i]]
+        node_weight = node_packed & _WEIGHT
+        node_mean = node_total / node_weight
+        node_square, majority = np.int64(0), np.int64(0)
+        first_row, differs = (
+            row_of[low_row],
+            low_row + _U1,
+        )  # the first row that is not like it; most nodes have it early
+        if has_classes:
+            while differs < high_row and row_class[row_of[differs]] == row_class[first_row]:
+                differs += _U1
+            for i in range(low_row, high_row):
+                klass = row_class[row_of[i]]
+                weight = row_packed[row_of[i]] & _WEIGHT
+                node_square += weight * (2 * node_counts[klass] + weight)
+                node_counts[klass] += weight
+                if node_counts[klass] > node_counts[majority]:
+                    majority = klass
+            least_gain = _TINY * node_weight
+        else:
+            first_weight = np.float64(row_packed[first_row] & _WEIGHT)
+            while differs < high_row:
+                mine = row_total[row_of[differs]] * first_weight
+                its = row_total[first_row] * np.float64(row_packed[row_of[differs]] & _WEIGHT)
+                if abs(mine - its) > _ROUNDING * abs(its):
+                    break
+                differs += _U1
+            least_gain = node_weight * (_ROUNDING * node_mean) ** 2
+
+        layout = (np.uint64(0), np.uint64(capacity))
+        if end <= near_end:
+            layout = (np.uint64((n_predictors - 1) * capacity), _UNEAR)
+        best_gain, best_feature, best_threshold, best_shift = least_gain, np.int64(-1), 0, 0
+        if end - start >= 2 * min_leaf and depth < max_depth and differs < high_row:
+            if by_class:
+                best_gain, best_feature, best_threshold, best_shift = _split_classes(
+                    table,
+                    layout,
+                    features,
+                    n_tried,
+                    state,
+                    row_of,
+                    low_row,
+                    high_row,
+                    node_packed,
+                    node_square,
+                    majority,
+                    least_gain,
+                    min_leaf,
+                    scratch,
+                    counting,
+                )
+            else:
+                best_gain, best_feature, best_threshold, best_shift = _split_values(
+                    table,
+                    layout,
+                    features,
+                    n_tried,
+                    state,
+                    row_of,
+                    low_row,
+                    high_row,
+                    node_packed,
+                    node_mean,
+                    least_gain,
+                    min_leaf,
+                    scratch,
+                )
+
+        if best_feature < 0:
+            words[word_at] = _LEAF | (n_leaves << 32)
+            if has_classes:
+                n_entries = _write_entries(
+                    node_counts,
+                    n_classes,
+                    row_class,
+                    row_of,
+                    start,
+                    end,
+                    node_weight,
+                    entry_class,
+                    entry_share,
+                    n_entries,
+                )
+                entry_end[n_leaves] = n_entries
+            else:
+                value, variance = center + node_mean, 0.0
+                if differs < high_row:
+                    for i in range(low_row, high_row):
+                        weight = np.float64(row_packed[row_of[i]] & _WEIGHT)
+                        away = row_total[row_of[i]] / weight - node_mean
+                        variance += weight * away * away
+                leaf_value[n_leaves] = value if abs(value) > _ROUNDING * abs(center) else 0.0
+                leaf_variance[n_leaves] = variance / node_weight
+            n_leaves += 1
+            continue
+        if has_classes:
+            for i in range(low_row, high_row):
+                node_counts[row_class[row_of[i]]] = 0
+
+        importances[best_feature] += best_gain
+        child = n_words
+        n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_set[best_feature] else 0
+        for word in range(n_set_words):
+            words[child + word] = best_set[word]
+        words[word_at] = (
+            best_feature | (best_threshold << 16) | (best_shift << 24) | (n_set_words << 25) | (child << 32)
+        )
+        n_words += n_set_words + 2
+
+        base = layout[0] + np.uint64(features[1][best_feature]) * layout[1]
+        middle, n_right = low_row, _U0
+        for i in range(low_row, high_row):  # every row is written to both sides and kept on one: without a branch
+            row = row_of[i]
+            code = np.int64(matrix[base + row])
+            right = np.uint64(_goes_right(code, best_threshold, best_shift, n_set_words, words, child))
+            row_of[middle] = spare_of[n_right] = row
+            n_right += right
+            middle += _U1 - right
+        for i in range(n_right):
+            row_of[middle + i] = spare_of[i]
+
+        top += 1
+        stack[0, top], stack[1, top] = np.int64(middle), end
+        stack[2, top], stack[3, top] = depth + 1, child + n_set_words + 1
+        top += 1
+        stack[0, top], stack[1, top] = start, np.int64(middle)
+        stack[2, top], stack[3, top] = depth + 1, child + n_set_words
+    return n_words, n_leaves, n_entries
+
+
 @kernel
 def grow_trees(
     codes,
@@ -831,47 +982,42 @@ def grow_trees(
     state = np.zeros(1, dtype=np.uint64)
     times = np.zeros(n_rows, dtype=np.int32)
     drawn = np.empty(capacity, dtype=np.int32)
-    local = np.empty(n_predictors * capacity, dtype=np.uint8)  # codes of the drawn rows, feature after feature
-    near = np.empty(n_predictors * _NEAR, dtype=np.uint8)  # the same for one small subtree: stays in first-level cache
-    row_of = np.empty(capacity, dtype=np.uint32)
-    row_packed = np.empty(capacity, dtype=np.int64)
-    row_total = np.empty(capacity, dtype=np.float64)
-    row_class = np.empty(capacity if has_classes else 0, dtype=np.int32)
-    spare_of = np.empty(capacity, dtype=np.uint32)
-    spare_packed = np.empty(capacity, dtype=np.int64)
-    spare_total = np.empty(capacity, dtype=np.float64)
-    spare_class = np.empty(row_class.shape[0], dtype=np.int32)
-
-    candidates = np.empty(n_predictors, dtype=np.int32)
+    source = np.empty(capacity, dtype=np.uint64)
+    table = (
+        np.empty(n_predictors * (capacity + _NEAR), dtype=np.uint8),  # codes of the drawn rows, feature after feature
+        np.empty(capacity + _NEAR, dtype=np.int64),
+        np.empty(capacity + _NEAR, dtype=np.float64),
+        np.empty(capacity + _NEAR if has_classes else 0, dtype=np.int32),
+    )
+    matrix, row_packed, row_total, row_class = table
     slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
         slot_of[predictors[p]] = p
-    features = (slot_of, is_set, n_codes)
+    features = (np.empty(n_predictors, dtype=np.int32), slot_of, is_set, n_codes)
+    histograms = (
+        np.zeros(_HAND * 4, dtype=np.uint64),
+        np.zeros(_HAND * _CODES, dtype=np.int64),
+        np.zeros(_HAND * _CODES, dtype=np.float64),
+    )
     scratch = (
-        np.zeros(_HAND * 4, dtype=np.int64),
-        np.zeros(_HAND * _HALF, dtype=np.int64),  # histograms by code, one behind the other
-        np.zeros(_HAND * _HALF, dtype=np.float64),
-        np.zeros(_HAND * _HALF, dtype=np.float64),
-        np.empty(_HALF, dtype=np.int64),
+        histograms,
+        np.zeros(_HAND * _CODES, dtype=np.float64),
+        np.empty(_CODES, dtype=np.int64),
         np.empty(_HAND, dtype=np.int64),
         np.empty(_HAND, dtype=np.uint64),
+        np.zeros(4, dtype=np.int64),
     )
-    node_counts = np.zeros(n_classes + 1, dtype=np.int64)
     counting = (
-        node_counts,
+        np.zeros(n_classes + 1, dtype=np.int64),
         np.zeros(n_classes, dtype=np.int64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
-        np.zeros(_HALF * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.float64),
+        np.zeros(_CODES * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.float64),
         np.empty(capacity if by_class else 0, dtype=np.int64),
-        np.zeros(_HALF, dtype=np.int64),
+        np.zeros(_CODES, dtype=np.int64),
     )
-    best_set = np.zeros(4, dtype=np.int64)
-
-    stack_start = np.empty(most_leaves + 2, dtype=np.int64)
-    stack_end = np.empty(most_leaves + 2, dtype=np.int64)
-    stack_depth = np.empty(most_leaves + 2, dtype=np.int64)
-    stack_word = np.empty(most_leaves + 2, dtype=np.int64)
+    lists = (np.empty(capacity, dtype=np.uint32), np.empty(capacity, dtype=np.uint32))
+    stack = np.empty((4, most_leaves + 2), dtype=np.int64)
 
     word_bound, entry_bound = 1 + 6 * most_leaves, capacity if has_classes else 0
     words = np.empty(2 * word_bound, dtype=np.int64)
@@ -898,174 +1044,46 @@ def grow_trees(
             entry_share = _longer(entry_share, n_entries, entry_bound)
         tree_words = words[n_words_before:]
         for p in range(n_predictors):  # their order must not come from the trees grown before in the same task
-            candidates[p] = predictors[p]
+            features[0][p] = predictors[p]
 
         open_stream(state, seed, column, first_tree + tree)
         n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
-        for p in range(n_predictors):
-            feature, base = predictors[p], p * capacity
-            for s in range(n_sampled):
-                local[base + s] = codes[feature, rows[drawn[s]]]
         for s in range(n_sampled):
-            weight = times[drawn[s]]
-            row_of[s] = s
+            row, weight = rows[drawn[s]], times[drawn[s]]
+            source[s] = row
             row_packed[s] = _ONE_ROW + weight
             if has_classes:
-                row_class[s] = classes[rows[drawn[s]]]
+                row_class[s] = classes[row]
                 row_total[s] = np.float64(weight * row_class[s])
             else:
-                row_total[s] = weight * (values[rows[drawn[s]]] - center)
+                row_total[s] = weight * (values[row] - center)
+        for p in range(n_predictors):
+            _gather(codes[predictors[p]], source, n_sampled, matrix[p * capacity :])
 
-        n_words, n_leaves = np.int64(1), np.int64(0)
-        top, near_end = 0, 0
-        stack_start[0], stack_end[0], stack_depth[0], stack_word[0] = 0, n_sampled, 0, 0
-        while top >= 0:
-            start, end, depth, word_at = stack_start[top], stack_end[top], stack_depth[top], stack_word[top]
-            top -= 1
-
-            node_packed, node_total = np.int64(0), 0.0
-            for i in range(start, end):
-                node_packed += row_packed[i]
-                node_total += row_total[i]
-            node_weight = node_packed & _WEIGHT
-            node_mean = node_total / node_weight
-            node_square, majority = np.int64(0), np.int64(0)
-            differs = start + 1  # first row that is not like the first one; most nodes have it early
-            if has_classes:
-                while differs < end and row_class[differs] == row_class[start]:
-                    differs += 1
-                for i in range(start, end):
-                    klass = row_class[i]
-                    weight = row_packed[i] & _WEIGHT
-                    node_square += weight * (2 * node_counts[klass] + weight)
-                    node_counts[klass] += weight
-                    if node_counts[klass] > node_counts[majority]:
-                        majority = klass
-                least_gain = _TINY * node_weight
-            else:
-                first_weight = np.float64(row_packed[start] & _WEIGHT)
-                while differs < end:
-                    mine = row_total[differs] * first_weight
-                    its = row_total[start] * np.float64(row_packed[differs] & _WEIGHT)
-                    if abs(mine - its) > _ROUNDING * abs(its):
-                        break
-                    differs += 1
-                least_gain = node_weight * (_ROUNDING * node_mean) ** 2
-
-            if end > near_end and end - start <= _NEAR:
-                for p in range(n_predictors):
-                    for i in range(start, end):
-                        near[p * _NEAR + i - start] = local[p * capacity + row_of[i]]
-                for i in range(start, end):
-                    row_of[i] = i - start
-                near_end = end
-            matrix, stride = (near, _NEAR) if end <= near_end else (local, capacity)
-
-            best_gain, best_feature, best_threshold, best_shift = least_gain, np.int64(-1), 0, 0
-            low_row, high_row = np.uint64(start), np.uint64(end)
-            if end - start >= 2 * min_leaf and depth < max_depth and differs < end:
-                if by_class:
-                    best_gain, best_feature, best_threshold, best_shift = _split_classes(
-                        matrix,
-                        stride,
-                        features,
-                        candidates,
-                        n_tried,
-                        state,
-                        row_of,
-                        row_packed,
-                        row_class,
-                        low_row,
-                        high_row,
-                        node_packed,
-                        node_square,
-                        majority,
-                        least_gain,
-                        min_leaf,
-                        scratch,
-                        counting,
-                        best_set,
-                    )
-                else:
-                    best_gain, best_feature, best_threshold, best_shift = _split_values(
-                        matrix,
-                        stride,
-                        features,
-                        candidates,
-                        n_tried,
-                        state,
-                        row_of,
-                        row_packed,
-                        row_total,
-                        low_row,
-                        high_row,
-                        node_packed,
-                        node_mean,
-                        least_gain,
-                        min_leaf,
-                        scratch,
-                        best_set,
-                    )
-
-            if best_feature < 0:
-                tree_words[word_at] = _LEAF | (n_leaves << 32)
-                leaf = n_leaves_before + n_leaves
-                n_leaves += 1
-                if has_classes:
-                    n_entries = _write_entries(
-                        node_counts, n_classes, row_class, start, end, node_weight, entry_class, entry_share, n_entries
-                    )
-                    entry_end[leaf] = n_entries
-                else:
-                    value = center + node_mean
-                    leaf_value[leaf] = value if abs(value) > _ROUNDING * abs(center) else 0.0
-                    leaf_variance[leaf] = 0.0
-                    if differs < end:
-                        for i in range(start, end):
-                            weight = np.float64(row_packed[i] & _WEIGHT)
-                            away = row_total[i] / weight - node_mean
-                            leaf_variance[leaf] += weight * away * away
-                        leaf_variance[leaf] /= node_weight
-                continue
-            if has_classes:
-                for i in range(start, end):
-                    node_counts[row_class[i]] = 0
-
-            importances[tree, best_feature] += best_gain
-            child = n_words
-            n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_set[best_feature] else 0
-            for word in range(n_set_words):
-                tree_words[child + word] = best_set[word]
-            tree_words[word_at] = (
-                best_feature | (best_threshold << 16) | (best_shift << 24) | (n_set_words << 25) | (child << 32)
-            )
-            n_words += n_set_words + 2
-
-            base = np.uint64(slot_of[best_feature] * stride)
-            middle, n_right = low_row, _U0
-            for i in range(low_row, high_row):  # every row is written to both sides and kept on one: without a branch
-                code = np.int64(matrix[base + row_of[i]])
-                right = np.uint64(_goes_right(code, best_threshold, best_shift, n_set_words, tree_words, child))
-                row_of[middle] = spare_of[n_right] = row_of[i]
-                row_packed[middle] = spare_packed[n_right] = row_packed[i]
-                row_total[middle] = spare_total[n_right] = row_total[i]
-                if has_classes:
-                    row_class[middle] = spare_class[n_right] = row_class[i]
-                n_right += right
-                middle += _U1 - right
-            for i in range(n_right):
-                row_of[middle + i] = spare_of[i]
-                row_packed[middle + i] = spare_packed[i]
-                row_total[middle + i] = spare_total[i]
-                if has_classes:
-                    row_class[middle + i] = spare_class[i]
-
-            top += 1
-            stack_start[top], stack_end[top] = np.int64(middle), end
-            stack_depth[top], stack_word[top] = depth + 1, child + n_set_words + 1
-            top += 1
-            stack_start[top], stack_end[top] = start, np.int64(middle)
-            stack_depth[top], stack_word[top] = depth + 1, child + n_set_words
+        n_words, n_leaves, n_more = _grow_tree(
+            table,
+            features,
+            n_sampled,
+            capacity,
+            n_classes,
+            center,
+            state,
+            n_tried,
+            min_leaf,
+            max_depth,
+            scratch,
+            counting,
+            lists,
+            stack,
+            words[n_words_before:],
+            (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:]),
+            (entry_end[n_leaves_before:], entry_class[n_entries:], entry_share[n_entries:]),
+            importances[tree],
+        )
+        for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
+            entry_end[leaf] += n_entries
+        n_entries += n_more
+        tree_words = words[n_words_before:]
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
         leaves = np.empty(judged.shape[0], dtype=np.int64)
@@ -1110,12 +1128,12 @@ def _longer(array, n_used, n_more):
 
 
 @inner
-def _write_entries(counts, n_classes, row_class, start, end, weight, entry_class, entry_share, n_entries):
-    """Append the shares of the classes of rows start..end, ascending by class, and clear their counts."""
+def _write_entries(counts, n_classes, row_class, row_of, start, end, weight, entry_class, entry_share, n_entries):
+    """Append the shares of the classes of rows row_of[start:end], ascending by class, and clear their counts."""
     first = n_entries
     if end - start < 64:  # few rows: gather and sort instead of looking at every class
         for i in range(start, end):
-            klass = row_class[i]
+            klass = row_class[row_of[i]]
             if counts[klass] > 0:
                 at = n_entries
                 while at > first and entry_class[at - 1] > klass:
