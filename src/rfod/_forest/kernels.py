@@ -200,6 +200,15 @@ def _fill_four(table, bases, row_of, start, end, histograms, is_marking):
 
 
 @inner
+def _clear_last(histograms):
+    mask, packed, total = histograms
+    for place in range((_HAND - 1) * _CODES, _HAND * _CODES):
+        packed[place], total[place] = 0, 0.0
+    for word in range((_HAND - 1) * 4, _HAND * 4):
+        mask[word] = _U0
+
+
+@inner
 def _mark_codes(n_codes, hand, histograms):
     """Note which codes occur in a histogram."""
     mask, packed, _ = histograms
@@ -306,7 +315,7 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
     """The same by Gini impurity. Moves rows of one code after the other to the left; cost does not grow with the number
     of classes. `grouped` lists the node's rows by code; left: zeros; square: sum of the squared class weights."""
     node_packed, square, min_leaf = node
-    best, bar, best_cut = 0.0, 0.0, 0
+    best, best_cut = 0, 0
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
     left_packed, left_square, shared = 0, 0, 0  # shared: sum over classes of weight on the left times weight in all
     moved = 0
@@ -323,14 +332,14 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
         left_packed += packed[code]
         n_left, left_weight = left_packed >> 32, left_packed & _WEIGHT
         gain = left_square / left_weight + (square - 2 * shared + left_square) / (node_weight - left_weight)
-        gain -= square / node_weight
-        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (gain > bar)
-        best, bar, best_cut = (gain, gain * _AHEAD, i + 1) if is_best else (best, bar, best_cut)
+        bits = _bits_of(gain - square / node_weight)  # a number below 0 has bits below 0
+        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (bits > best + _AHEAD_BITS)
+        best, best_cut = (bits if is_best else best), (i + 1 if is_best else best_cut)
     for i in range(n_codes - 1):
         code = sequence[i]
         for g in range(group_end[code] - (packed[code] >> 32), group_end[code]):
             left[row_class[grouped[g]]] = 0
-    return best, best_cut
+    return _number_of(best), best_cut
 
 
 @njit(
@@ -339,7 +348,7 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
 def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node):
     """The same from the weights of all (code, class) pairs, for large nodes and few classes; all weights as floats."""
     node_packed, node_square, min_leaf = node
-    best, bar, best_cut = 0.0, 0.0, 0
+    best, best_cut = 0, 0
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
     left_packed, left_square, shared, square = 0, 0.0, 0.0, np.float64(node_square)
     for i in range(n_codes - 1):
@@ -356,12 +365,12 @@ def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, 
         shared += more_shared
         n_left, left_weight = left_packed >> 32, np.float64(left_packed & _WEIGHT)
         gain = left_square / left_weight + (square - 2.0 * shared + left_square) / (node_weight - left_weight)
-        gain -= square / node_weight
-        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (gain > bar)
-        best, bar, best_cut = (gain, gain * _AHEAD, i + 1) if is_best else (best, bar, best_cut)
+        bits = _bits_of(gain - square / node_weight)  # a number below 0 has bits below 0
+        is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (bits > best + _AHEAD_BITS)
+        best, best_cut = (bits if is_best else best), (i + 1 if is_best else best_cut)
     for klass in range(n_classes):
         left[klass] = 0.0
-    return best, best_cut
+    return _number_of(best), best_cut
 
 
 @inner
@@ -439,14 +448,18 @@ def _split_values(
             if not _is_constant(table[0], base, row_of, start, end):
                 hand_feature[n_hand], hand_base[n_hand] = feature, base
                 n_hand += 1
-        if n_hand == _HAND:
+        if n_hand >= _HAND - 1:
+            if n_hand == _HAND - 1:  # one of them twice is faster than three one by one
+                hand_base[n_hand] = hand_base[0]
             _fill_four(table, hand_base, row_of, start, end, histograms, is_few)
+            if n_hand == _HAND - 1:
+                _clear_last(histograms)
         else:
             for hand in range(n_hand):
                 _fill_one(table, hand_base[hand], row_of, start, end, hand, histograms)
         for hand in range(n_hand):
             feature = hand_feature[hand]
-            if n_hand == _HAND and not is_few:
+            if n_hand >= _HAND - 1 and not is_few:
                 _mark_codes(n_codes[feature], hand, histograms)
             if not is_set[feature]:
                 gain, low, high, side, left_weight = _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf)
@@ -476,8 +489,6 @@ def _split_classes(
     start,
     end,
     node_packed,
-    node_square,
-    majority,
     least_gain,
     min_leaf,
     scratch,
@@ -489,8 +500,11 @@ def _split_classes(
     (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
     n_classes, n_node = node_weights.shape[0], np.int64(end - start)
+    node_square, majority = 0, 0
     for klass in range(n_classes):
         node_weights[klass] = np.float64(node_counts[klass])
+        node_square += node_counts[klass] * node_counts[klass]
+        majority = klass if node_counts[klass] > node_counts[majority] else majority
     best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
     n_looked = 0
     while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
@@ -500,14 +514,19 @@ def _split_classes(
         if _is_constant(matrix, base, row_of, start, end):
             continue
         use_joint = joint.shape[0] > 0 and n_codes[feature] * n_classes <= _PAIRS_PER_ROW * n_node
-        width = np.uint64(n_classes)
-        for i in range(start, end):
-            row = row_of[i]
-            code = np.uint64(matrix[base + row])
-            mask[code >> _U6] |= _U1 << (code & _U63)
-            packed[code] += row_packed[row]
-            if use_joint:
-                joint[code * width + np.uint64(row_class[row])] += np.float64(row_packed[row] & _WEIGHT)
+        if use_joint:
+            width = np.uint64(n_classes)
+            for i in range(start, end):
+                row = row_of[i]
+                code = np.uint64(matrix[base + row])
+                packed[code] += row_packed[row]
+                joint[code * width + row_class[row]] += np.float64(row_packed[row] & _WEIGHT)
+            _mark_codes(n_codes[feature], 0, scratch[0])
+        else:
+            for i in range(start, end):
+                code = np.uint64(matrix[base + row_of[i]])
+                mask[code >> _U6] |= _U1 << (code & _U63)
+                packed[code] += row_packed[row_of[i]]
         n_present = _list_codes(mask, 0, present)
         if not use_joint:
             place = 0
@@ -746,6 +765,14 @@ def _gather(column, rows, n_rows, out):
 
 
 @inner
+def _count_classes(table, row_of, start, end, counts):
+    """Add the weights of rows to the counts of their classes."""
+    _, row_packed, _, row_class = table
+    for i in range(start, end):
+        counts[row_class[row_of[i]]] += row_packed[row_of[i]] & _WEIGHT
+
+
+@inner
 def _draw_near(table, n_predictors, capacity, row_of, start, end):
     """Copy the rows of a small subtree together, behind all others: they stay in first-level cache."""
     matrix, row_packed, row_total, row_class = table
@@ -812,7 +839,6 @@ def _grow_tree(
             node_total += row_total[row_of[i]]
         node_weight = node_packed & _WEIGHT
         node_mean = node_total / node_weight
-        node_square, majority = np.int64(0), np.int64(0)
         first_row, differs = (
             row_of[low_row],
             low_row + _U1,
@@ -820,13 +846,6 @@ def _grow_tree(
         if has_classes:
             while differs < high_row and row_class[row_of[differs]] == row_class[first_row]:
                 differs += _U1
-            for i in range(low_row, high_row):
-                klass = row_class[row_of[i]]
-                weight = row_packed[row_of[i]] & _WEIGHT
-                node_square += weight * (2 * node_counts[klass] + weight)
-                node_counts[klass] += weight
-                if node_counts[klass] > node_counts[majority]:
-                    majority = klass
             least_gain = _TINY * node_weight
         else:
             first_weight = np.float64(row_packed[first_row] & _WEIGHT)
@@ -844,6 +863,7 @@ def _grow_tree(
         best_gain, best_feature, best_threshold, best_shift = least_gain, np.int64(-1), 0, 0
         if end - start >= 2 * min_leaf and depth < max_depth and differs < high_row:
             if by_class:
+                _count_classes(table, row_of, low_row, high_row, node_counts)
                 best_gain, best_feature, best_threshold, best_shift = _split_classes(
                     table,
                     layout,
@@ -854,13 +874,13 @@ def _grow_tree(
                     low_row,
                     high_row,
                     node_packed,
-                    node_square,
-                    majority,
                     least_gain,
                     min_leaf,
                     scratch,
                     counting,
                 )
+                for i in range(low_row, high_row):
+                    node_counts[row_class[row_of[i]]] = 0
             else:
                 best_gain, best_feature, best_threshold, best_shift = _split_values(
                     table,
@@ -881,6 +901,7 @@ def _grow_tree(
         if best_feature < 0:
             words[word_at] = _LEAF | (n_leaves << 32)
             if has_classes:
+                _count_classes(table, row_of, low_row, high_row, node_counts)
                 n_entries = _write_entries(
                     node_counts,
                     n_classes,
@@ -905,10 +926,6 @@ def _grow_tree(
                 leaf_variance[n_leaves] = variance / node_weight
             n_leaves += 1
             continue
-        if has_classes:
-            for i in range(low_row, high_row):
-                node_counts[row_class[row_of[i]]] = 0
-
         importances[best_feature] += best_gain
         child = n_words
         n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_set[best_feature] else 0
@@ -987,7 +1004,7 @@ def grow_trees(
         np.empty(n_predictors * (capacity + _NEAR), dtype=np.uint8),  # codes of the drawn rows, feature after feature
         np.empty(capacity + _NEAR, dtype=np.int64),
         np.empty(capacity + _NEAR, dtype=np.float64),
-        np.empty(capacity + _NEAR if has_classes else 0, dtype=np.int32),
+        np.empty(capacity + _NEAR if has_classes else 0, dtype=np.uint32),
     )
     matrix, row_packed, row_total, row_class = table
     slot_of = np.empty(n_features, dtype=np.int64)
@@ -1054,7 +1071,7 @@ def grow_trees(
             row_packed[s] = _ONE_ROW + weight
             if has_classes:
                 row_class[s] = classes[row]
-                row_total[s] = np.float64(weight * row_class[s])
+                row_total[s] = np.float64(weight * classes[row])
             else:
                 row_total[s] = weight * (values[row] - center)
         for p in range(n_predictors):
@@ -1089,8 +1106,7 @@ def grow_trees(
         leaves = np.empty(judged.shape[0], dtype=np.int64)
         columns = np.empty((max(1, n_features), judged.shape[0]), dtype=np.uint8)
         for p in range(n_predictors):
-            for i in range(judged.shape[0]):
-                columns[predictors[p], i] = codes[predictors[p], judged[i]]
+            _gather(codes[predictors[p]], judged.view(np.uint64), judged.shape[0], columns[predictors[p]])
         _descend(columns, tree_words.view(np.uint64), 0, 0, _workspace(judged.shape[0]), leaves)
         if has_classes:
             fitness[tree] = _auc(
