@@ -23,7 +23,10 @@ def test_weights_are_shares_of_leaves(case, seed):
     in_bag = NO_BAG
     if random.random() < 0.5:
         in_bag = (random.random((forest.trees.n_trees, 3)) < 0.5).astype(np.uint8)
-    found = gather(forest, block, heard).weights(np.ascontiguousarray(block[picked]), own, in_bag)
+    company = gather(forest, block, heard)
+    found = company.weights(block[picked], own, in_bag)
+    values, observed = random.integers(0, 5, len(block)).astype(float), random.integers(0, 5, 3).astype(float)
+    below, up_to = company.places(block[picked], own, in_bag, values, observed)
     leaves = forest.find_leaves(block)
     for i, row in enumerate(picked):
         expected, n_votes = np.zeros(len(block)), 0
@@ -34,6 +37,11 @@ def test_weights_are_shares_of_leaves(case, seed):
                 n_votes += 1
                 expected[members] += 1 / len(members)
         np.testing.assert_allclose(found[i], expected / max(n_votes, 1), atol=1e-12)
+        if n_votes:
+            np.testing.assert_allclose(below[i], found[i, values < observed[i]].sum(), atol=1e-12)
+            np.testing.assert_allclose(up_to[i], found[i, values <= observed[i]].sum(), atol=1e-12)
+        else:
+            assert np.isnan([below[i], up_to[i]]).all()
 
 
 numbers = st.one_of(st.just(math.nan), st.floats(-5, 5, width=16))

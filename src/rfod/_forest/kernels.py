@@ -21,13 +21,18 @@ Every tree has a random stream of its own, keyed by (seed, column, tree): result
 what, or in which order.
 """
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-inner = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_BARE = _COMPILED | {"_nrt": False}  # allocates nothing: arrays that are passed on need no reference counts
+kernel = njit(**_COMPILED)
+inner = njit(**_BARE)
+exact = njit(**_BARE, fastmath={"reassoc"})  # adds whole numbers only, which is exact in any order
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -342,9 +347,21 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
     return _number_of(best), best_cut
 
 
-@njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"}, _nrt=False
-)  # sums of whole numbers: exact in any order
+@exact
+def _move_code(joint, at, left, node_counts):
+    """Add the weights of one code's classes to the left; returns by how much the squares on the left and the products
+    of left and node grow."""
+    square, shared = 0.0, 0.0
+    for klass in range(np.uint64(left.shape[0])):
+        weight = joint[at + klass]
+        before = left[klass]
+        square += weight * (2.0 * before + weight)
+        shared += weight * node_counts[klass]
+        left[klass] = before + weight
+    return square, shared
+
+
+@inner
 def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node):
     """The same from the weights of all (code, class) pairs, for large nodes and few classes; all weights as floats."""
     node_packed, node_square, min_leaf = node
@@ -352,15 +369,8 @@ def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, 
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
     left_packed, left_square, shared, square = 0, 0.0, 0.0, np.float64(node_square)
     for i in range(n_codes - 1):
-        at = np.uint64(sequence[i] * n_classes)
         left_packed += packed[sequence[i]]
-        more_square, more_shared = 0.0, 0.0
-        for klass in range(np.uint64(n_classes)):
-            weight = joint[at + klass]
-            before = left[klass]
-            more_square += weight * (2.0 * before + weight)
-            more_shared += weight * node_counts[klass]
-            left[klass] = before + weight
+        more_square, more_shared = _move_code(joint, np.uint64(sequence[i] * n_classes), left, node_counts)
         left_square += more_square
         shared += more_shared
         n_left, left_weight = left_packed >> 32, np.float64(left_packed & _WEIGHT)
@@ -1312,28 +1322,50 @@ def predict_values(columns, words, word_starts, leaf_starts, leaf_value, leaf_va
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
     unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
-    has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):
         _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, leaves)
-        for i in range(n_rows):
-            if has_bags and in_bag[tree, i]:
-                continue
-            leaf = leaves[i]
-            if n_votes[i] == 0:
-                first[i] = leaf_value[leaf]
-            n_votes[i] += 1
-            difference = leaf_value[leaf] - first[i]
-            total[i] += difference
-            squares[i] += difference * difference
-            within[i] += leaf_variance[leaf]
+        if in_bag.shape[0] > 0:
+            _hear_some(leaves, in_bag[tree], leaf_value, leaf_variance, n_votes, first, total, squares, within)
+        else:
+            _hear_all(leaves, tree == 0, leaf_value, leaf_variance, first, total, squares, within)
     for i in range(n_rows):
-        if n_votes[i] > 0:
-            mean = total[i] / n_votes[i]
+        votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
+        if votes > 0:
+            mean = total[i] / votes
             out[0, i] = first[i] + mean
-            out[1, i] = np.sqrt(max(squares[i] / n_votes[i] - mean * mean, 0.0))
-            out[2, i] = within[i] / n_votes[i]
+            out[1, i] = np.sqrt(max(squares[i] / votes - mean * mean, 0.0))
+            out[2, i] = within[i] / votes
         else:
             out[0, i] = out[1, i] = out[2, i] = np.nan
+
+
+@inner
+def _hear_all(leaves, is_first, leaf_value, leaf_variance, first, total, squares, within):
+    """Add what one tree says of every row."""
+    for i in range(leaves.shape[0]):
+        leaf = np.uint64(leaves[i])
+        if is_first:
+            first[i] = leaf_value[leaf]
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
+
+
+@inner
+def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total, squares, within):
+    """The same, but of rows that the tree has not seen."""
+    for i in range(leaves.shape[0]):
+        if is_out[i]:
+            continue
+        leaf = np.uint64(leaves[i])
+        if n_votes[i] == 0:
+            first[i] = leaf_value[leaf]
+        n_votes[i] += 1
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
 
 
 @kernel
@@ -1464,6 +1496,29 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
                     out[i, members[place]] += 1.0 / n_others
         for r in range(out.shape[1]):
             out[i, r] /= max(n_votes, 1)
+
+
+@kernel
+def place_among_members(leaves, in_bag, own, member_ends, members, values, observed, out):
+    """Of the members that `weigh_members` would weigh for row i: out[0, i] the weight of those with values below
+    observed[i], out[1, i] that of those not above it. NaN for a row without any company."""
+    for i in range(leaves.shape[1]):
+        n_votes, below, up_to = 0, 0.0, 0.0
+        for tree in range(leaves.shape[0]):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            n_others, n_below, n_up_to = 0, 0, 0
+            for place in range(member_ends[leaves[tree, i]], member_ends[leaves[tree, i] + 1]):
+                is_other = members[place] != own[i]
+                n_others += is_other
+                n_below += is_other & (values[members[place]] < observed[i])
+                n_up_to += is_other & (values[members[place]] <= observed[i])
+            if n_others > 0:
+                n_votes += 1
+                below += n_below / n_others
+                up_to += n_up_to / n_others
+        out[0, i] = below / n_votes if n_votes > 0 else np.nan
+        out[1, i] = up_to / n_votes if n_votes > 0 else np.nan
 
 
 @kernel

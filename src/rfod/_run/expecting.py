@@ -57,15 +57,12 @@ class Expecting:
     def offset(self, rows: Rows, j: int) -> Floats:
         """How far from the middle of its distribution each row's value of numeric column j lies: 0 for the median, 1
         for a value beyond all others; NaN where there is no value or no company."""
-        values, observed = self._model.sample.values[j], rows.encoded[j]
-        found = np.full(len(rows), np.nan)
-        for part, weights in self._weights(rows, j):
-            total = weights.sum(axis=1)
-            below = (weights * (values < observed[part, None])).sum(axis=1) / np.maximum(total, LEAST)
-            up_to = (weights * (values <= observed[part, None])).sum(axis=1) / np.maximum(total, LEAST)
-            off = 2 * np.maximum(np.maximum(below - 0.5, 0.5 - up_to), 0.0)
-            found[part] = np.where(np.isfinite(observed[part]) & (total > 0), np.minimum(off, 1.0), np.nan)
-        return found
+        own, in_bag = rows.places(self._model.sample.places), rows.in_bag(j)
+        below, up_to = self.company(j).places(
+            rows.block, own, in_bag, self._model.sample.values[j], observed := rows.encoded[j]
+        )
+        off = 2 * np.maximum(np.maximum(below - 0.5, 0.5 - up_to), 0.0)
+        return np.where(np.isfinite(observed), np.minimum(off, 1.0), np.nan)
 
     def _weights(self, rows: Rows, j: int) -> Iterator[tuple[slice, Floats]]:
         """(row, row of the sample), a few rows at a time."""

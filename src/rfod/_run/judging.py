@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from rfod._forest.forest import NO_BAG
@@ -116,7 +117,8 @@ def judge(
         nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
 
     own = rows.places(model.neighbour_places)
-    rows_per_task = min(TASK_ROWS, -(-n_rows // 4))
+    n_parts = -(-4 * effective_n_jobs(n_jobs) // n_columns)  # columns are tasks; few of them are cut into parts
+    rows_per_task = min(TASK_ROWS, -(-n_rows // n_parts))
     parts = [slice(start, min(start + rows_per_task, n_rows)) for start in range(0, n_rows, max(1, rows_per_task))]
     whole = [slice(0, n_rows)] if rows.bag else parts
     tasks = [partial(task, j, part) for part in whole for j in range(n_columns)]
