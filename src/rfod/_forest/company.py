@@ -57,9 +57,8 @@ def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) ->
     """
     rows = np.random.default_rng(0).permutation(rows)
     leaves = forest.find_leaves(np.ascontiguousarray(block[rows])).ravel()
-    if forest.trees.n_leaves <= 2**16:
-        leaves = leaves.astype(np.uint16)  # sorted digit by digit, which is faster
-    order = np.argsort(leaves, kind="stable")
+    digits = leaves.astype(np.uint16) if forest.trees.n_leaves <= 2**16 else leaves  # few are sorted digit by digit
+    order = np.argsort(digits, kind="stable")
     n_members = np.bincount(leaves, minlength=forest.trees.n_leaves)
     first = np.cumsum(n_members) - n_members
     heard = np.arange(len(order)) - first[leaves[order]] < MOST_MEMBERS

@@ -11,7 +11,7 @@ from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
-BLOCK = 4096  # rows that go down a tree together: the tree and the block both stay in cache
+BLOCK = 8192  # rows that go down a tree together: the tree and the block both stay in cache
 BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache too
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 
@@ -99,10 +99,10 @@ class Forest:
     def predict_values(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(3, rows): mean of the trees, their standard deviation, mean variance within leaves. Numeric targets."""
         out = np.empty((3, len(block)))
-        leaves = self.trees.leaf_value, self.trees.leaf_variance
         for part in _parts(len(block), BLOCK):
             own = np.empty((3, len(block[part])))  # kernels are compiled for contiguous arrays only
-            kernels.predict_values(_codes(block, part), *self.trees.nodes, *leaves, _columns(in_bag, part), own)
+            leaves, bags = self.find_leaves(block[part]), np.ascontiguousarray(in_bag[:, part])
+            kernels.predict_values(leaves, self.trees.leaf_value, self.trees.leaf_variance, bags, own)
             out[:, part] = own
         return out
 
@@ -113,43 +113,40 @@ class Forest:
         probability, and that of all classes no likelier than the observed one."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
-        for part in _parts(len(block), max(16, min(BLOCK, BLOCK_SHARES // self.n_classes))):
-            own = np.empty((4, len(block[part])))
-            bags = _columns(in_bag, part)
-            leaves = *self.trees.shares, self.n_classes
-            kernels.predict_classes(
-                _codes(block, part), *self.trees.nodes, *leaves, observed[part], bags, best[part], own
-            )
+        for part, leaves, bags in self._leaves_by_classes(block, in_bag):
+            own = np.empty((4, leaves.shape[1]))
+            kernels.predict_classes(leaves, *self.trees.shares, self.n_classes, observed[part], bags, best[part], own)
             out[:, part] = own
         return best, out
 
     def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(rows, classes): probability of every class."""
         out = np.empty((len(block), self.n_classes))
-        for part in _parts(len(block), BLOCK):
-            bags = _columns(in_bag, part)
-            kernels.predict_shares(_codes(block, part), *self.trees.nodes, *self.trees.shares, bags, out[part])
+        for part, leaves, bags in self._leaves_by_classes(block, in_bag):
+            kernels.predict_shares(leaves, *self.trees.shares, bags, out[part])
         return out
 
-    def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
         """(tree, row): the leaf of each row, counted over all trees."""
-        out = np.empty((self.trees.n_trees, len(block)), dtype=np.int64)
-        kernels.find_leaves(_codes(block, slice(None)), *self.trees.nodes, out)
+        out = np.empty((self.trees.n_trees, len(block)), dtype=np.int32)
+        kernels.find_leaves(np.ascontiguousarray(block.T), *self.trees.nodes, out)
         return out
+
+    def _leaves_by_classes(
+        self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]
+    ) -> Iterator[tuple[slice, NDArray[np.int32], NDArray[np.uint8]]]:
+        """Leaves and bags of as many rows at a time as there is room for their probabilities."""
+        for whole in _parts(len(block), BLOCK):
+            leaves = self.find_leaves(block[whole])
+            for part in _parts(leaves.shape[1], max(16, BLOCK_SHARES // self.n_classes)):
+                own = np.ascontiguousarray(leaves[:, part])
+                rows = slice(whole.start + part.start, whole.start + part.start + own.shape[1])
+                yield rows, own, np.ascontiguousarray(in_bag[:, rows])
 
 
 def _parts(n_rows: int, size: int) -> Iterator[slice]:
     """Rows that go down the trees together."""
     return (slice(start, start + size) for start in range(0, n_rows, size))
-
-
-def _codes(block: NDArray[np.uint8], part: slice) -> NDArray[np.uint8]:
-    """Rows of a block, feature after feature."""
-    return np.ascontiguousarray(block[part].T)
-
-
-def _columns(in_bag: NDArray[np.uint8], part: slice) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(in_bag[:, part])
 
 
 @dataclass(frozen=True)

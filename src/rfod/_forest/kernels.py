@@ -29,9 +29,11 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 _COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-_BARE = _COMPILED | {"_nrt": False}  # allocates nothing: arrays that are passed on need no reference counts
+# Called by kernels only, and allocates nothing: needs no reference counts and no way in from Python.
+_BARE = _COMPILED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 kernel = njit(**_COMPILED)
 inner = njit(**_BARE)
+merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself
 exact = njit(**_BARE, fastmath={"reassoc"})  # adds whole numbers only, which is exact in any order
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -43,13 +45,14 @@ _U0, _U1, _U4, _U6, _U7, _U16, _U24, _U25 = (np.uint64(number) for number in (0,
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
+_NONE = np.int64(0)  # a plain 0 would be compiled for by itself
 _LEAF = 1 << 28
 _ULEAF = np.uint64(_LEAF)
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
 _MISSING_LEFT = 1 << 16  # in a cut: missing values go left
 _FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
-_PAIRS_PER_ROW = 4  # pairs of (code, class) that are counted per row of a node at most
+_PAIRS_PER_ROW = 8  # pairs of (code, class) that are counted per row of a node at most
 _HAND = 4  # features whose histograms are filled together
 _CODES = 256  # of one histogram
 _NEAR = 512  # subtrees of at most this many rows get their codes copied together
@@ -73,7 +76,7 @@ def _mix(z):
     return z ^ (z >> _U31)
 
 
-@inner
+@kernel
 def open_stream(state, seed, column, tree):
     """Set the one-element `state` to the start of the stream of (seed, column, tree)."""
     key = _mix(np.uint64(seed) + _GOLDEN)
@@ -81,14 +84,14 @@ def open_stream(state, seed, column, tree):
     state[0] = _mix((key ^ np.uint64(tree)) + _GOLDEN)
 
 
-@inner
+@kernel
 def draw_below(state, n):
     """One whole number from 0 to n - 1."""
     state[0] += _GOLDEN
     return np.int64(np.float64(_mix(state[0]) >> _U11) * _TO_UNIT * n)
 
 
-@inner
+@kernel
 def draw_bag(state, n_rows, n_draws, times, drawn):
     """Draw with replacement; `times` (zeros) counts positions, `drawn` lists the distinct ones; returns how many."""
     n_distinct = 0
@@ -437,7 +440,7 @@ def _is_constant(matrix, base, row_of, start, end):
     return i == end
 
 
-@inner
+@merged
 def _split_values(
     table, layout, features, n_tried, state, row_of, start, end, node_packed, node_mean, least_gain, min_leaf, scratch
 ):
@@ -488,7 +491,7 @@ def _split_values(
     return best_gain, best_feature, best_threshold, best_shift
 
 
-@inner
+@merged
 def _split_classes(
     table,
     layout,
@@ -510,7 +513,7 @@ def _split_classes(
     (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
     n_classes, n_node = node_weights.shape[0], np.int64(end - start)
-    node_square, majority = 0, 0
+    node_square, majority, hand = np.int64(0), np.int64(0), np.int64(0)
     for klass in range(n_classes):
         node_weights[klass] = np.float64(node_counts[klass])
         node_square += node_counts[klass] * node_counts[klass]
@@ -531,13 +534,13 @@ def _split_classes(
                 code = np.uint64(matrix[base + row])
                 packed[code] += row_packed[row]
                 joint[code * width + row_class[row]] += np.float64(row_packed[row] & _WEIGHT)
-            _mark_codes(n_codes[feature], 0, scratch[0])
+            _mark_codes(n_codes[feature], hand, scratch[0])
         else:
             for i in range(start, end):
                 code = np.uint64(matrix[base + row_of[i]])
                 mask[code >> _U6] |= _U1 << (code & _U63)
                 packed[code] += row_packed[row_of[i]]
-        n_present = _list_codes(mask, 0, present)
+        n_present = _list_codes(mask, hand, present)
         if not use_joint:
             place = 0
             for i in range(n_present):
@@ -1113,11 +1116,11 @@ def grow_trees(
         tree_words = words[n_words_before:]
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
-        leaves = np.empty(judged.shape[0], dtype=np.int64)
+        leaves = np.empty(judged.shape[0], dtype=np.int32)
         columns = np.empty((max(1, n_features), judged.shape[0]), dtype=np.uint8)
         for p in range(n_predictors):
             _gather(codes[predictors[p]], judged.view(np.uint64), judged.shape[0], columns[predictors[p]])
-        _descend(columns, tree_words.view(np.uint64), 0, 0, _workspace(judged.shape[0]), leaves)
+        _descend(columns, tree_words.view(np.uint64), _NONE, _NONE, _workspace(judged.shape[0]), leaves)
         if has_classes:
             fitness[tree] = _auc(
                 judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
@@ -1310,24 +1313,29 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def predict_values(columns, words, word_starts, leaf_starts, leaf_value, leaf_variance, in_bag, out):
-    """Numeric target, for every row of columns (features, rows): out[0] the mean of the trees, out[1] their standard
+def find_leaves(columns, words, word_starts, leaf_starts, out):
+    """out[tree, i] = leaf of row i of columns (features, rows) in the tree, counted over all trees."""
+    unsigned, workspace = words.view(np.uint64), _workspace(columns.shape[1])
+    for tree in range(word_starts.shape[0]):
+        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, out[tree])
+
+
+@kernel
+def predict_values(leaves, leaf_value, leaf_variance, in_bag, out):
+    """Numeric target, for every row of leaves (trees, rows): out[0] the mean of the trees, out[1] their standard
     deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
     (in_bag may be empty); a row without any tree gets NaN."""
-    n_rows, n_trees = columns.shape[1], word_starts.shape[0]
-    leaves = np.empty(n_rows, dtype=np.int64)
+    n_trees, n_rows = leaves.shape
     n_votes = np.zeros(n_rows, dtype=np.int64)
     first = np.zeros(n_rows, dtype=np.float64)
     total = np.zeros(n_rows, dtype=np.float64)  # of the differences from the first tree: exact 0 where all agree
     squares = np.zeros(n_rows, dtype=np.float64)
     within = np.zeros(n_rows, dtype=np.float64)
-    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
     for tree in range(n_trees):
-        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, leaves)
         if in_bag.shape[0] > 0:
-            _hear_some(leaves, in_bag[tree], leaf_value, leaf_variance, n_votes, first, total, squares, within)
+            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, total, squares, within)
         else:
-            _hear_all(leaves, tree == 0, leaf_value, leaf_variance, first, total, squares, within)
+            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, total, squares, within)
     for i in range(n_rows):
         votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
         if votes > 0:
@@ -1369,40 +1377,22 @@ def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total,
 
 
 @kernel
-def predict_classes(
-    columns,
-    words,
-    word_starts,
-    leaf_starts,
-    entry_ends,
-    entry_class,
-    entry_share,
-    n_classes,
-    observed,
-    in_bag,
-    best,
-    out,
-):
+def predict_classes(leaves, entry_ends, entry_class, entry_share, n_classes, observed, in_bag, best, out):
     """Categorical target: best[i] the likeliest class, out[0] its probability, out[1] the standard deviation of that
     probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen),
     out[3] that of all classes which are no likelier than the observed one. `in_bag` as in predict_values; a row without
     any tree gets best = -1 and NaN."""
-    n_rows, n_trees = columns.shape[1], word_starts.shape[0]
-    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
-    leaves = np.empty((n_trees, n_rows), dtype=np.int64)
+    n_trees, n_rows = leaves.shape
     n_votes = np.zeros(n_rows, dtype=np.int64)
     summed = np.zeros((n_rows, n_classes), dtype=np.float64)
     has_bags = in_bag.shape[0] > 0
     for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
-        tree_leaves = leaves[tree]
-        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, tree_leaves)
         for i in range(n_rows):
             if has_bags and in_bag[tree, i]:
-                tree_leaves[i] = -1
                 continue
             n_votes[i] += 1
-            leaf = tree_leaves[i]
-            for entry in range(entry_ends[leaf], entry_ends[leaf + 1]):
+            leaf = np.uint64(leaves[tree, i])
+            for entry in range(entry_ends[leaf], entry_ends[leaf + _U1]):
                 summed[i, entry_class[entry]] += entry_share[entry]
     for i in range(n_rows):
         if n_votes[i] == 0:
@@ -1426,7 +1416,7 @@ def predict_classes(
     for tree in range(n_trees):
         for i in range(n_rows):
             leaf = leaves[tree, i]
-            if leaf >= 0:
+            if not (has_bags and in_bag[tree, i]):
                 entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], best[i])
                 share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
                 out[1, i] += (share - out[0, i]) ** 2
@@ -1436,22 +1426,19 @@ def predict_classes(
 
 
 @kernel
-def predict_shares(columns, words, word_starts, leaf_starts, entry_ends, entry_class, entry_share, in_bag, out):
+def predict_shares(leaves, entry_ends, entry_class, entry_share, in_bag, out):
     """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
-    n_rows = columns.shape[1]
-    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
-    leaves = np.empty(n_rows, dtype=np.int64)
+    n_trees, n_rows = leaves.shape
     n_votes = np.zeros(n_rows, dtype=np.int64)
     for i in range(n_rows):
         for klass in range(out.shape[1]):
             out[i, klass] = 0.0
-    for tree in range(word_starts.shape[0]):
-        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, leaves)
+    for tree in range(n_trees):
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
             n_votes[i] += 1
-            for entry in range(entry_ends[leaves[i]], entry_ends[leaves[i] + 1]):
+            for entry in range(entry_ends[leaves[tree, i]], entry_ends[leaves[tree, i] + 1]):
                 out[i, entry_class[entry]] += entry_share[entry]
     for i in range(n_rows):
         for klass in range(out.shape[1]):
@@ -1459,15 +1446,6 @@ def predict_shares(columns, words, word_starts, leaf_starts, entry_ends, entry_c
 
 
 # ------------------------------------------------------------------------------------------- rows of a kept sample
-
-
-@kernel
-def find_leaves(columns, words, word_starts, leaf_starts, out):
-    """out[tree, i] = leaf of row i of columns (features, rows) in the tree, counted over all trees."""
-    n_rows = columns.shape[1]
-    unsigned, workspace = words.view(np.uint64), _workspace(n_rows)
-    for tree in range(word_starts.shape[0]):
-        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, out[tree])
 
 
 @kernel
