@@ -7,7 +7,7 @@ training rows out of bag, for p-values, surprise and intervals, which the litera
 
 Both see the same rows; the order alternates; compilation and the start of worker processes happen in a warm-up that is
 reported by itself. The literal version shares its work in three ways: "forests" is scikit-learn's own (`n_jobs` of each
-forest), "threads" and "processes" take columns, which is faster. Fitting with equal settings is measured with all three,
+forest), "threads" and "processes" take columns, which is faster. Fits with equal settings are measured with all three,
 the rest with processes.
 """
 
