@@ -24,7 +24,6 @@ what, or in which order.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -122,7 +121,7 @@ def _lowest_bit(typing_context, bits):
     """Position of the lowest bit that is 1, of an integer that is not 0."""
 
     def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
 
     return types.int64(types.uint64), generate
 
@@ -132,7 +131,7 @@ def _bits_of(typing_context, number):
     """The bits of a float64 as an int64; positive numbers keep their order."""
 
     def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
+        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
 
     return types.int64(types.float64), generate
 
@@ -142,7 +141,7 @@ def _number_of(typing_context, bits):
     """The other way round."""
 
     def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.DoubleType())
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
 
     return types.float64(types.int64), generate
 
