@@ -439,7 +439,7 @@ def _is_constant(matrix, base, row_of, start, end):
     return i == end
 
 
-@merged
+@inner
 def _split_values(
     table, layout, features, n_tried, state, row_of, start, end, node_packed, node_mean, least_gain, min_leaf, scratch
 ):
@@ -490,7 +490,7 @@ def _split_values(
     return best_gain, best_feature, best_threshold, best_shift
 
 
-@merged
+@inner
 def _split_classes(
     table,
     layout,
@@ -800,7 +800,7 @@ def _draw_near(table, n_predictors, capacity, row_of, start, end):
         row_of[i] = near
 
 
-@inner
+@merged
 def _grow_tree(
     table,
     features,
