@@ -356,3 +356,9 @@ def test_tables_that_cannot_be_learned(data, part):
 def test_scan_is_fit_and_detect_out_of_bag(table):
     found = rfod.scan(table, n_estimators=6, random_state=0, n_jobs=1)
     np.testing.assert_array_equal(found.row_scores, small(trim=0.1).fit_detect(table).row_scores)
+
+
+def test_more_columns_than_a_node_can_name(monkeypatch):
+    monkeypatch.setattr("rfod._run.training.MOST_FEATURES", 2)
+    with pytest.raises(rfod.SchemaError, match="3 columns to learn from; a tree can tell 2 apart"):
+        rfod.RFOD(n_estimators=2).fit(np.random.default_rng(0).normal(size=(20, 3)))

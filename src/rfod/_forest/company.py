@@ -56,7 +56,7 @@ def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) ->
     In random order, for the table may be sorted, and of a large leaf only some are heard.
     """
     rows = np.random.default_rng(0).permutation(rows)
-    leaves = forest.find_leaves(np.ascontiguousarray(block[rows])).ravel()
+    leaves = forest.find_leaves(block)[:, rows].ravel()
     digits = leaves.astype(np.uint16) if forest.trees.n_leaves <= 2**16 else leaves  # few are sorted digit by digit
     order = np.argsort(digits, kind="stable")
     n_members = np.bincount(leaves, minlength=forest.trees.n_leaves)

@@ -61,7 +61,7 @@ _MOST_RUNS = 8  # runs of codes that a set of codes is compared by
 _UNEAR = np.uint64(_NEAR)
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
-_AHEAD_BITS = 1 << 19  # the same as a difference of bits: 1.2e-10 to 2.3e-10
+_AHEAD_BITS = 1 << 19  # about the same as a difference of bits: 0.6e-10 to 1.2e-10
 _TINY = 1e-12  # a split must lower the Gini impurity by more than this share of the node's weight
 
 

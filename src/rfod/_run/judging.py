@@ -54,7 +54,7 @@ class Rows:
         bag = self.bag
         return Rows(
             [column[picked] for column in self.encoded],
-            self.block[picked],
+            as_block(np.ascontiguousarray(self.block.T[:, picked])),
             None if bag is None else lambda j: np.ascontiguousarray(bag(j)[:, picked]),
             None if self.trained_as is None else self.trained_as[picked],
         )
@@ -117,13 +117,18 @@ def judge(
         nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
 
     own = rows.places(model.neighbour_places)
-    n_parts = -(-4 * effective_n_jobs(n_jobs) // n_columns)  # columns are tasks; few of them are cut into parts
-    rows_per_task = min(TASK_ROWS, -(-n_rows // n_parts))
-    parts = [slice(start, min(start + rows_per_task, n_rows)) for start in range(0, n_rows, max(1, rows_per_task))]
-    whole = [slice(0, n_rows)] if rows.bag else parts
-    tasks = [partial(task, j, part) for part in whole for j in range(n_columns)]
+    n_tasks = 4 * effective_n_jobs(n_jobs)
+    tasks: list[Callable[[], None]] = []
     if look_around and model.params["aggregation"] == "consensus":
         _ = model.neighbours  # made once, before threads ask for it
-        tasks += [partial(measure, part) for part in parts]
+        tasks += [partial(measure, part) for part in _parts(n_rows, n_tasks)]
+    whole = [slice(0, n_rows)] if rows.bag else _parts(n_rows, -(-n_tasks // n_columns))
+    tasks += [partial(task, j, part) for part in whole for j in range(n_columns)]
     run_tasks(tasks, n_jobs, "judging", progress)
     return Judged(expected, cell_scores, uncertainty, local, nearest)
+
+
+def _parts(n_rows: int, n_wanted: int) -> list[slice]:
+    """Rows in about so many parts, none too large."""
+    size = max(1, min(TASK_ROWS, -(-n_rows // n_wanted)))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

@@ -26,9 +26,11 @@ from rfod._table.binning import bin_table, fit_features
 from rfod._table.encode import encode_column
 from rfod._table.frames import Table
 from rfod._table.schema import infer_schema
+from rfod.exceptions import SchemaError
 from rfod.model import Judged, Model, Sample
 
 Floats = NDArray[np.float64]
+MOST_FEATURES = 2**16  # what the word of a node has room for
 CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 SAMPLE_ROWS = 4_096  # that the model keeps
@@ -90,6 +92,11 @@ def train(
     schema = infer_schema(table, column_types)
     encoded = [_writable(encode_column(table, column)) for column in schema.columns]
     features = fit_features(schema, encoded.__getitem__, max_bins, params.seed)
+    if len(features) > MOST_FEATURES:
+        raise SchemaError(
+            f"The table has {len(features):,} columns to learn from; a tree can tell {MOST_FEATURES:,} apart.\n"
+            "Hint: fit the model to fewer columns."
+        )
     predictors = Predictors(
         codes=bin_table(schema, features, encoded.__getitem__, table.n_rows),
         is_set=np.array([feature.is_set for feature in features], dtype=np.bool_),
