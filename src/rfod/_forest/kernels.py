@@ -785,7 +785,7 @@ def _count_classes(table, row_of, start, end, counts):
 
 
 @inner
-def _draw_near(table, n_predictors, capacity, row_of, start, end):
+def _copy_near(table, n_predictors, capacity, row_of, start, end):
     """Copy the rows of a small subtree together, behind all others: they stay in first-level cache."""
     matrix, row_packed, row_total, row_class = table
     first, width, begin = np.uint64(n_predictors * capacity), np.uint64(capacity), np.uint64(start)
@@ -824,13 +824,13 @@ def _grow_tree(
     """Grow one tree on the first rows of a table: codes, count and weight, weight times target, class. Returns how many
     words, leaves and entries it has."""
     matrix, row_packed, row_total, row_class = table
-    is_set, n_codes = features[2], features[3]
+    candidates, slot_of, is_set, n_codes = features
     row_of, spare_of = lists
     leaf_value, leaf_variance = leaf_numbers
     entry_end, entry_class, entry_share = entries
     node_counts, best_set = counting[0], scratch[5]
     has_classes, by_class = n_classes > 0, n_classes > 2
-    n_predictors = features[0].shape[0]
+    n_predictors = candidates.shape[0]
     for row in range(n_rows):
         row_of[row] = row
 
@@ -841,7 +841,7 @@ def _grow_tree(
         start, end, depth, word_at = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
         top -= 1
         if end > near_end and end - start <= _NEAR:
-            _draw_near(table, n_predictors, capacity, row_of, start, end)
+            _copy_near(table, n_predictors, capacity, row_of, start, end)
             near_end = end
         low_row, high_row = np.uint64(start), np.uint64(end)
 
@@ -851,10 +851,8 @@ def _grow_tree(
             node_total += row_total[row_of[i]]
         node_weight = node_packed & _WEIGHT
         node_mean = node_total / node_weight
-        first_row, differs = (
-            row_of[low_row],
-            low_row + _U1,
-        )  # the first row that is not like it; most nodes have it early
+        first_row = row_of[low_row]
+        differs = low_row + _U1  # the first row that is not like it; most nodes have it early
         if has_classes:
             while differs < high_row and row_class[row_of[differs]] == row_class[first_row]:
                 differs += _U1
@@ -948,7 +946,7 @@ def _grow_tree(
         )
         n_words += n_set_words + 2
 
-        base = layout[0] + np.uint64(features[1][best_feature]) * layout[1]
+        base = layout[0] + np.uint64(slot_of[best_feature]) * layout[1]
         middle, n_right = low_row, _U0
         for i in range(low_row, high_row):  # every row is written to both sides and kept on one: without a branch
             row = row_of[i]
@@ -1104,15 +1102,15 @@ def grow_trees(
             counting,
             lists,
             stack,
-            words[n_words_before:],
+            tree_words,
             (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:]),
             (entry_end[n_leaves_before:], entry_class[n_entries:], entry_share[n_entries:]),
             importances[tree],
         )
-        for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
-            entry_end[leaf] += n_entries
-        n_entries += n_more
-        tree_words = words[n_words_before:]
+        if has_classes:
+            for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
+                entry_end[leaf] += n_entries
+            n_entries += n_more
 
         judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
         leaves = np.empty(judged.shape[0], dtype=np.int32)
