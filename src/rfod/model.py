@@ -208,7 +208,8 @@ class Model:
             return np.ones_like(judged.uncertainty)
         if self.params["uncertainty"] == "raw":
             return confidence_weights(judged.uncertainty)
-        return confidence_weights(judged.uncertainty / np.where(self.ranges > 0, self.ranges, 1.0))
+        scales = np.where(self.ranges > 0, self.ranges, 1.0)
+        return confidence_weights(judged.uncertainty, scales)
 
     def row_parts(self, judged: Judged) -> Floats:
         """(3, rows): the paper's score, the surprise of the row, its distance from the nearest training row."""

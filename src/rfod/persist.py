@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import kernels
-from rfod._forest.forest import Forest, Trees
+from rfod._forest.forest import Forest, Trees, is_tree
 from rfod._table.binning import features_from_json, features_to_json
 from rfod._table.columns import Schema
 from rfod.exceptions import ModelFormatError
@@ -371,9 +370,7 @@ def _to_forests(
         n_seen = np.where(feature_columns == j, 0, n_codes)  # a tree must not look at its own target
         for tree in range(kept_ends[j], kept_ends[j + 1]):
             words = arrays["words"][word_ends[tree] : word_ends[tree + 1]]
-            _require(
-                bool(kernels.check_tree(words, int(arrays["tree_leaves"][tree]), n_seen, is_set)), "a tree is malformed"
-            )
+            _require(is_tree(words, int(arrays["tree_leaves"][tree]), n_seen, is_set), "a tree is malformed")
         own = Trees(
             words=arrays["words"][word_ends[kept_ends[j]] : word_ends[kept_ends[j + 1]]],
             word_starts=word_ends[trees] - word_ends[kept_ends[j]],

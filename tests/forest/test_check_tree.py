@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reference.tables import any_target, cases, make_case
 from reference.trees import Leaf, decode, leaf_of
-from rfod._forest.kernels import check_tree
+from rfod._forest.forest import is_tree
 
 LEAF = 1 << 28
 
@@ -21,12 +21,12 @@ def test_grown_trees_pass(case):
     for tree in range(len(grown.fitness)):
         words = grown.trees.words[grown.word_ends[tree] : grown.word_ends[tree + 1]]
         n_leaves = int(grown.leaf_ends[tree + 1] - grown.leaf_ends[tree])
-        assert check_tree(words, n_leaves, n_codes, case.predictors.is_set)
-        assert not check_tree(words, n_leaves + 1, n_codes, case.predictors.is_set)
-        assert not check_tree(words, n_leaves - 1, n_codes, case.predictors.is_set)
+        assert is_tree(words, n_leaves, n_codes, case.predictors.is_set)
+        assert not is_tree(words, n_leaves + 1, n_codes, case.predictors.is_set)
+        assert not is_tree(words, n_leaves - 1, n_codes, case.predictors.is_set)
         if not isinstance(decode(words), Leaf):
-            assert not check_tree(words[:-1], n_leaves, n_codes, case.predictors.is_set)
-        assert not check_tree(np.append(words, LEAF), n_leaves, n_codes, case.predictors.is_set)
+            assert not is_tree(words[:-1], n_leaves, n_codes, case.predictors.is_set)
+        assert not is_tree(np.append(words, LEAF), n_leaves, n_codes, case.predictors.is_set)
 
 
 N_CODES, IS_SET = np.array([5, 70, 0]), np.array([False, True, False])
@@ -45,7 +45,7 @@ GOOD = [node(0, 1), leaf(0), node(1, 3, 2), 1, 2, leaf(1), leaf(2)]
 
 
 def is_good(words, n_leaves=3, n_codes=N_CODES, is_set=IS_SET):
-    return bool(check_tree(np.array(words, dtype=np.int64), n_leaves, n_codes, is_set))
+    return is_tree(np.array(words, dtype=np.int64), n_leaves, n_codes, is_set)
 
 
 def test_the_good_tree():
@@ -123,4 +123,4 @@ def test_random_words_never_crash():
     for _ in range(300):
         damaged = words.copy()
         damaged[random.integers(len(words))] = random.integers(-(2**63), 2**63 - 1)
-        check_tree(damaged, 10, case.predictors.n_codes, case.predictors.is_set)
+        is_tree(damaged, 10, case.predictors.n_codes, case.predictors.is_set)

@@ -15,6 +15,7 @@ from reference.tables import any_target, cases, make_case
 from reference.trees import replay, trees_of
 from rfod._forest import kernels
 from rfod._forest.fitness import coefficient_of_determination, weighted_auc
+from rfod._forest.params import GrowthParams
 
 FEATURES = [(False, 9), (True, 6), (False, 200), (True, 70)]
 
@@ -49,29 +50,12 @@ def test_trees_are_judged_on_the_rows_they_have_not_seen(case):
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 5])
-def test_more_unseen_rows_than_asked_for(n_classes):
+def test_more_unseen_rows_than_asked_for(n_classes, monkeypatch):
     """The rows that judge come from the tree's own stream, once it is grown; those in its bag are passed over."""
     case = make_case(n_rows=120, features=FEATURES, n_classes=n_classes, seed=6, min_leaf=2, n_missing_targets=3)
     forest, max_judged = case.forest(), 20
-    *_, fitness, _ = kernels.grow_trees(
-        case.predictors.codes,
-        case.predictors.is_set,
-        case.predictors.n_codes,
-        np.array(case.features, dtype=np.int32),
-        case.target.rows,
-        case.target.values,
-        case.target.classes,
-        case.target.n_classes,
-        np.uint64(case.params.seed),
-        0,
-        0,
-        3,
-        case.n_draws,
-        max_judged,
-        case.n_tried,
-        2,
-        2**31,
-    )
+    monkeypatch.setattr(GrowthParams, "n_judged", lambda params, n_rows: max_judged)
+    fitness = case.grow().fitness
     roots = trees_of(forest.trees)
     for tree, place in enumerate(in_order(forest)):
         stream, rows = Stream(case.params.seed, 0, tree), case.target.rows
@@ -95,7 +79,8 @@ def test_judges_are_unseen(n_rows, n_draws, max_judged, seed):
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
     n_sampled = kernels.draw_bag(state, n_rows, n_draws, times, drawn)
     rows = 100 + np.arange(n_rows)
-    judges = kernels._unseen_rows(state, rows, times, n_sampled, max_judged)
+    judges = np.zeros(n_rows, dtype=np.uint64)
+    judges = judges[: kernels.unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
     unseen = set(rows[times == 0].tolist())
     assert set(judges.tolist()) <= unseen
     assert len(judges) == min(len(unseen), max_judged)

@@ -19,7 +19,7 @@ from reference.trees import (
     subset_divisions,
     trees_of,
 )
-from rfod._forest.kernels import check_tree
+from rfod._forest.forest import is_tree
 
 SLACK = 1e-9
 NO_LIMIT = 2**31
@@ -184,7 +184,7 @@ def test_rows_reach_the_leaf_that_they_grew(n_classes):
         n_leaves = int(np.diff(grown.leaf_ends)[tree])
         n_codes = case.predictors.n_codes.copy()
         n_codes[0] = 0  # made from the target itself
-        assert check_tree(words, n_leaves, n_codes, case.predictors.is_set)
+        assert is_tree(words, n_leaves, n_codes, case.predictors.is_set)
         reached = {leaf_of(root, codes) for codes in case.block()}
         assert reached == set(range(n_leaves))
 

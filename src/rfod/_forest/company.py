@@ -82,7 +82,8 @@ class Neighbours:
         """Mean distance per column from the nearest row of the sample, other than the row itself and one copy of it."""
         out = np.empty(len(own))
         points = _as_points(values, self.is_set, self.centres, self.ranges)
-        kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_set, own, out)
+        n_copies, total = np.zeros(len(own), dtype=np.int64), np.empty(PIECE, dtype=np.float32)
+        kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_set, own, n_copies, total, out)
         return np.where(np.isinf(out), 0.0, out / max(1, len(values)))
 
 

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._forest import kernels
+from rfod._forest.bench import bench, space_for, workspace
 from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
 BLOCK = 8192  # rows that go down a tree together: the tree and the block both stay in cache
 BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache too
+MOST_IN_TABLE = 32  # classes that leaves are asked about all together
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 
 
@@ -67,9 +70,9 @@ class Trees:
         return len(self.word_starts)
 
     @property
-    def nodes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def nodes(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
         """What a row needs to find its leaves, as kernels take it."""
-        return self.words, self.word_starts, self.leaf_starts
+        return self.words.view(np.uint64), self.word_starts, self.leaf_starts
 
     @property
     def shares(self) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
@@ -93,16 +96,19 @@ class Forest:
         """(tree, row of the training table) 1 where the tree was grown on the row."""
         in_bag = np.zeros((self.trees.n_trees, n_table_rows), dtype=np.uint8)
         if len(rows):
-            kernels.mark_bags(np.uint64(seed), self.target, self.kept, rows, self.n_draws, in_bag)
+            state = np.zeros(1, dtype=np.uint64)
+            kernels.mark_bags(state, np.uint64(seed), self.target, self.kept, rows, self.n_draws, in_bag)
         return in_bag
 
     def predict_values(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(3, rows): mean of the trees, their standard deviation, mean variance within leaves. Numeric targets."""
         out = np.empty((3, len(block)))
         for part in _parts(len(block), BLOCK):
-            own = np.empty((3, len(block[part])))  # kernels are compiled for contiguous arrays only
             leaves, bags = self.find_leaves(block[part]), np.ascontiguousarray(in_bag[:, part])
-            kernels.predict_values(leaves, self.trees.leaf_value, self.trees.leaf_variance, bags, own)
+            n_rows, trees = leaves.shape[1], self.trees
+            own = np.zeros((3, n_rows))  # kernels are compiled for contiguous arrays only
+            n_votes, first = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows)
+            kernels.predict_values(leaves, trees.leaf_value, trees.leaf_variance, bags, n_votes, first, own)
             out[:, part] = own
         return out
 
@@ -115,21 +121,53 @@ class Forest:
         out = np.empty((4, len(block)))
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
             own = np.empty((4, leaves.shape[1]))
-            kernels.predict_classes(leaves, *self.trees.shares, self.n_classes, observed[part], bags, best[part], own)
+            n_votes, summed = self._sum_shares(leaves, bags)
+            kernels.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
+            if self._table is None:
+                kernels.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)
+            else:
+                kernels.spread_table(leaves, *self._table, bags, best[part], n_votes, own)
             out[:, part] = own
         return best, out
 
     def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
-        """(rows, classes): probability of every class."""
+        """(rows, classes): probability of every class; zeros for a row without any tree."""
         out = np.empty((len(block), self.n_classes))
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
-            kernels.predict_shares(leaves, *self.trees.shares, bags, out[part])
+            n_votes, summed = self._sum_shares(leaves, bags)
+            out[part] = summed[:, : self.n_classes] / np.maximum(n_votes, 1)[:, None]
         return out
+
+    def _sum_shares(
+        self, leaves: NDArray[np.int32], bags: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Per row, how many trees speak, and the sum of what they give each class (there may be more columns)."""
+        n_rows = leaves.shape[1]
+        n_votes = np.zeros(n_rows, dtype=np.int64)
+        if self._table is None:
+            summed = np.zeros((n_rows, self.n_classes))
+            kernels.sum_shares(leaves, *self.trees.shares, bags, n_votes, summed)
+        else:
+            summed = np.zeros((n_rows, int(self._table[1])))
+            kernels.sum_table(leaves, *self._table, bags, n_votes, summed.reshape(-1))
+        return n_votes, summed
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.float32], np.uint64] | None:
+        """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, which
+        kernels take in groups of four."""
+        if self.n_classes > MOST_IN_TABLE:
+            return None
+        trees = self.trees
+        table = np.zeros((trees.n_leaves, -(-self.n_classes // 4) * 4), dtype=np.float32)
+        leaf_of_entry = np.repeat(np.arange(trees.n_leaves), np.diff(trees.entry_ends))
+        table[leaf_of_entry, trees.entry_class] = trees.entry_share
+        return table.reshape(-1), np.uint64(table.shape[1])
 
     def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
         """(tree, row): the leaf of each row, counted over all trees."""
         out = np.empty((self.trees.n_trees, len(block)), dtype=np.int32)
-        kernels.find_leaves(np.ascontiguousarray(block.T), *self.trees.nodes, out)
+        kernels.find_leaves(np.ascontiguousarray(block.T).reshape(-1), *self.trees.nodes, workspace(len(block)), out)
         return out
 
     def _leaves_by_classes(
@@ -163,29 +201,34 @@ class Grown:
 def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int) -> Grown:
     """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest."""
     allowed = predictors.without(target.column).astype(np.int32)
-    n_rows = len(target.rows)
-    words, word_ends, leaf_ends, leaf_value, leaf_variance, ends, entry_class, entry_share, fitness, importances = (
-        kernels.grow_trees(
-            predictors.codes,
-            predictors.is_set,
-            predictors.n_codes,
-            allowed,
-            target.rows,
-            target.values,
-            target.classes,
-            target.n_classes,
-            np.uint64(params.seed),
-            target.column,
-            first_tree,
-            n_trees,
-            params.n_draws(n_rows),
-            params.n_judged(n_rows),
-            params.n_tried(len(allowed)),
-            params.min_samples_leaf,
-            params.deepest,
-        )
+    n_rows, n_features, n_classes, min_leaf = (
+        len(target.rows),
+        len(predictors.codes),
+        target.n_classes,
+        params.min_samples_leaf,
     )
-    # what was set aside for trees and not needed is cut off here: slices take seconds to compile
+    n_draws, n_judges = params.n_draws(n_rows), params.n_judged(n_rows)
+    out = space_for(n_trees, min(n_draws, n_rows), n_features, n_classes, min_leaf)
+    kernels.grow_trees(
+        (predictors.codes, predictors.is_set, predictors.n_codes, allowed),
+        target.rows,
+        target.values,
+        target.classes,
+        n_classes,
+        np.uint64(params.seed),
+        target.column,
+        first_tree,
+        n_trees,
+        n_draws,
+        n_judges,
+        params.n_tried(len(allowed)),
+        min_leaf,
+        params.deepest,
+        bench(n_rows, n_draws, n_judges, n_features, len(allowed), n_classes, min_leaf),
+        out,
+    )
+    (words, _, word_ends, leaf_ends), (leaf_value, leaf_variance), (ends, entry_class, entry_share), judged = out
+    # what was set aside for trees and not needed is cut off
     n_leaves = int(leaf_ends[-1])
     n_values, n_ends = (0, n_leaves) if target.n_classes else (n_leaves, 0)
     n_entries = int(ends[n_ends - 1]) if n_ends else 0
@@ -200,7 +243,15 @@ def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tre
         entry_class=entry_class[:n_entries].astype(np.uint16),
         entry_share=entry_share[:n_entries].astype(np.float32),
     )
-    return Grown(trees, word_ends, leaf_ends, fitness, importances)
+    return Grown(trees, word_ends, leaf_ends, *judged)
+
+
+def is_tree(words: NDArray[np.int64], n_leaves: int, n_codes: NDArray[np.int64], is_set: NDArray[np.bool_]) -> bool:
+    """Whether words are one well-formed tree over these features; n_codes is 0 for those it must not use."""
+    if not 0 < n_leaves <= len(words):
+        return False
+    seen = (np.zeros(n, dtype=np.uint8) for n in (len(words), len(words), n_leaves))
+    return bool(kernels.check_tree(words, n_leaves, n_codes, is_set, *seen))
 
 
 def prune(

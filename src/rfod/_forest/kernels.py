@@ -27,9 +27,9 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-# Called by kernels only, and allocates nothing: needs no reference counts and no way in from Python.
-_BARE = _COMPILED | {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# No kernel allocates: it works in arrays that it is given. So nothing has to be counted, and less is compiled.
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_BARE = _COMPILED | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by kernels only
 kernel = njit(**_COMPILED)
 inner = njit(**_BARE)
 merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself
@@ -40,7 +40,8 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_UNIT = 2.0**-53
-_U0, _U1, _U4, _U6, _U7, _U16, _U24, _U25 = (np.uint64(number) for number in (0, 1, 4, 6, 7, 16, 24, 25))
+_U0, _U1, _U2, _U3, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 2, 3, 4, 6, 7))
+_U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
@@ -50,15 +51,17 @@ _ULEAF = np.uint64(_LEAF)
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
 _MISSING_LEFT = 1 << 16  # in a cut: missing values go left
-_FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
+FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of sorting rows by code
 _PAIRS_PER_ROW = 8  # pairs of (code, class) that are counted per row of a node at most
-_HAND = 4  # features whose histograms are filled together
-_CODES = 256  # of one histogram
-_NEAR = 512  # subtrees of at most this many rows get their codes copied together
-_SLOTS = 128  # nodes of a tree that all rows are compared with
-_ROWS_PER_SLOT = 8  # fewer rows are better off with lists of their own
+HAND = 4  # features whose histograms are filled together
+CODES = 256  # of one histogram
+NEAR = 512  # subtrees of at most this many rows get their codes copied together
+SLOTS = 256  # nodes that all rows are compared with, at most: as many as a byte can tell apart
+_ASKED = 256  # rows that are asked, about, which nodes are crowded
+_CROWD = 8  # so many of them are a crowd
+_WORDS_PER_ROW = 2  # of a tree that is small for so many rows
 _MOST_RUNS = 8  # runs of codes that a set of codes is compared by
-_UNEAR = np.uint64(_NEAR)
+_UNEAR = np.uint64(NEAR)
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
 _AHEAD_BITS = 1 << 19  # about the same as a difference of bits: 0.6e-10 to 1.2e-10
@@ -104,9 +107,8 @@ def draw_bag(state, n_rows, n_draws, times, drawn):
 
 
 @kernel
-def mark_bags(seed, column, trees, rows, n_draws, in_bag):
+def mark_bags(state, seed, column, trees, rows, n_draws, in_bag):
     """Set in_bag[i, r] = 1 where row r was drawn for tree trees[i], by drawing the same bags again."""
-    state = np.zeros(1, dtype=np.uint64)
     for i in range(trees.shape[0]):
         open_stream(state, seed, column, trees[i])
         for _ in range(n_draws):
@@ -168,7 +170,7 @@ def _fill_one(table, base, row_of, start, end, hand, histograms):
     """Histogram number `hand` of one feature, with marks of the codes that occur."""
     matrix, row_packed, row_total, _ = table
     mask, packed, total = histograms
-    first = np.uint64(hand * _CODES)
+    first = np.uint64(hand * CODES)
     for i in range(start, end):
         row = row_of[i]
         place = first + np.uint64(matrix[base + row])
@@ -209,9 +211,9 @@ def _fill_four(table, bases, row_of, start, end, histograms, is_marking):
 @inner
 def _clear_last(histograms):
     mask, packed, total = histograms
-    for place in range((_HAND - 1) * _CODES, _HAND * _CODES):
+    for place in range((HAND - 1) * CODES, HAND * CODES):
         packed[place], total[place] = 0, 0.0
-    for word in range((_HAND - 1) * 4, _HAND * 4):
+    for word in range((HAND - 1) * 4, HAND * 4):
         mask[word] = _U0
 
 
@@ -219,7 +221,7 @@ def _clear_last(histograms):
 def _mark_codes(n_codes, hand, histograms):
     """Note which codes occur in a histogram."""
     mask, packed, _ = histograms
-    first = np.uint64(hand * _CODES)
+    first = np.uint64(hand * CODES)
     for place in range(first, first + np.uint64(n_codes)):
         mask[place >> _U6] |= np.uint64(packed[place] != 0) << (place & _U63)
 
@@ -259,7 +261,7 @@ def _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf):
     in the order of the numbers.
     """
     mask, packed, total = histograms
-    first, marks = np.uint64(hand * _CODES), np.uint64(hand * 4)
+    first, marks = np.uint64(hand * CODES), np.uint64(hand * 4)
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
     missing_packed, missing_total = packed[first], total[first]
     packed[first], total[first] = 0, 0.0
@@ -453,25 +455,25 @@ def _split_values(
     is_few = end - start < _U256
     while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
         n_hand, n_drawn = 0, min(n_features, max(n_tried, n_looked + 1))
-        while n_hand < _HAND and n_looked < n_drawn:
+        while n_hand < HAND and n_looked < n_drawn:
             feature = _draw_feature(state, candidates, n_looked)
             n_looked += 1
             base = first_base + np.uint64(slot_of[feature]) * stride
             if not _is_constant(table[0], base, row_of, start, end):
                 hand_feature[n_hand], hand_base[n_hand] = feature, base
                 n_hand += 1
-        if n_hand >= _HAND - 1:
-            if n_hand == _HAND - 1:  # one of them twice is faster than three one by one
+        if n_hand >= HAND - 1:
+            if n_hand == HAND - 1:  # one of them twice is faster than three one by one
                 hand_base[n_hand] = hand_base[0]
             _fill_four(table, hand_base, row_of, start, end, histograms, is_few)
-            if n_hand == _HAND - 1:
+            if n_hand == HAND - 1:
                 _clear_last(histograms)
         else:
             for hand in range(n_hand):
                 _fill_one(table, hand_base[hand], row_of, start, end, hand, histograms)
         for hand in range(n_hand):
             feature = hand_feature[hand]
-            if n_hand >= _HAND - 1 and not is_few:
+            if n_hand >= HAND - 1 and not is_few:
                 _mark_codes(n_codes[feature], hand, histograms)
             if not is_set[feature]:
                 gain, low, high, side, left_weight = _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf)
@@ -599,69 +601,64 @@ def _split_classes(
 # ------------------------------------------------------------------------------------------------------- down the trees
 
 
-@kernel
-def _workspace(n_rows):
-    """What `_descend` needs for so many rows: slots, nodes and ends of slots, the rows twice, and a stack."""
-    return (
-        np.empty(n_rows, dtype=np.uint8),
-        np.empty(_SLOTS, dtype=np.uint64),
-        np.empty(_SLOTS + 1, dtype=np.int64),
-        np.empty(2 * n_rows, dtype=np.uint32),
-        np.empty((4, n_rows + 1), dtype=np.uint64),
-    )
-
-
 @inner
-def _descend(columns, words, word_base, leaf_base, workspace, leaves):
-    """Leaf of each row in one tree; columns (features, rows) are codes, a row's leaf is counted from leaf_base.
+def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, leaves):
+    """Leaf of each row in one tree of n_words; columns are codes, feature after feature, n_rows of each; leaves are
+    counted from leaf_base.
 
-    The top of the tree is passed by all rows at once, node by node, comparing bytes with vector instructions. Where
-    that would take longer than going on with the few rows of a node, lists of rows are split at every node further
-    down.
+    Nodes that many rows reach are passed by all rows at once, node by node, comparing bytes with vector instructions.
+    Where that would take longer than going on with the few rows of a node, lists of rows are split at every node
+    further down.
     """
     slots, nodes, ends, order, stack = workspace
     root = np.uint64(word_base)
-    n_slots, only_leaves = _pass_top(columns, words, root, slots, nodes)
-    if only_leaves:
-        for i in range(slots.shape[0]):
+    n_slots = _pass_top(columns, n_rows, words, root, n_words, slots, nodes, ends)
+    slot = 0
+    while slot < n_slots and words[nodes[slot]] & _ULEAF:
+        slot += 1
+    if slot == n_slots:
+        for i in range(n_rows):
             leaves[i] = leaf_base + np.int64(words[nodes[slots[i]]] >> _U32)
         return
     for slot in range(n_slots + 1):
         ends[slot] = 0
-    for i in range(slots.shape[0]):
+    for i in range(n_rows):
         ends[np.int64(slots[i]) + 1] += 1
     for slot in range(n_slots):
         ends[slot + 1] += ends[slot]
-    for i in range(slots.shape[0] - 1, -1, -1):  # from behind: `ends` become starts
+    for i in range(n_rows - 1, -1, -1):  # from behind: `ends` become starts
         slot = np.int64(slots[i]) + 1
         ends[slot] -= 1
         order[ends[slot]] = i
     for slot in range(n_slots):
-        end = ends[slot + 2] if slot + 2 <= n_slots else slots.shape[0]
+        end = ends[slot + 2] if slot + 2 <= n_slots else n_rows
         if ends[slot + 1] < end:
-            _split_lists(columns, words, root, nodes[slot], leaf_base, ends[slot + 1], end, order, stack, leaves)
+            _split_lists(
+                columns, n_rows, words, root, nodes[slot], leaf_base, ends[slot + 1], end, order, stack, leaves
+            )
 
 
 @inner
-def _pass_top(columns, words, root, slots, nodes):
-    """Send all rows through the first nodes of a tree, level by level: slots[i] is then the number of row i's node in
-    `nodes`. Returns how many there are, and whether all are leaves."""
-    stride, n_rows = np.uint64(columns.shape[1]), slots.shape[0]
-    flat = columns.reshape(-1)
-    most = max(1, min(_SLOTS, n_rows // _ROWS_PER_SLOT))
+def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
+    """Send all rows through the nodes of a tree that many of them reach, through all of a small tree: slots[i] is then
+    the number of row i's node in `nodes`. Returns how many there are. Some rows are asked on the way where they are."""
+    stride = np.uint64(n_rows)
     for i in range(n_rows):
         slots[i] = 0
     nodes[0] = root
-    n_slots, n_before, only_leaves = 1, 0, False
-    while n_slots < most and n_slots > n_before and not only_leaves:
-        n_before, only_leaves = n_slots, True
+    is_small = n_words < 2 * SLOTS and n_words <= _WORDS_PER_ROW * n_rows
+    step = 1 + n_rows // _ASKED
+    n_slots, n_before = 1, 0
+    while n_slots > n_before:
+        n_before = n_slots
+        for slot in range(n_before):
+            crowd[slot] = _CROWD if is_small else 0
+        for i in range(0, 0 if is_small else n_rows, step):
+            crowd[slots[i]] += 1
         for slot in range(n_before):
             word = words[nodes[slot]]
-            if word & _ULEAF:
+            if word & _ULEAF or crowd[slot] < _CROWD or n_slots == SLOTS:
                 continue
-            only_leaves = False
-            if n_slots == most:
-                break
             child, n_set_words = root + (word >> _U32), (word >> _U25) & _U7
             column = (word & _U0xFFFF) * stride
             old, new = np.uint8(slot), np.uint8(n_slots)
@@ -669,33 +666,28 @@ def _pass_top(columns, words, root, slots, nodes):
                 threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
                 low, span = np.uint8((threshold + shift + _U1) & _U255), np.uint8(_U254 - threshold)
                 if threshold < _U255:
-                    _change_slots(flat, column, slots, low, span, old, new)
+                    _change_slots(columns, column, stride, slots, low, span, old, new)
                 nodes[slot], nodes[n_slots] = child, child + _U1
             else:
-                listed = _pass_set(flat, column, words, child, n_set_words, slots, old, new)
+                listed = _pass_set(columns, column, stride, words, child, n_set_words, slots, old, new)
                 if listed < 0:
                     continue
                 nodes[slot] = child + n_set_words + _U1 - np.uint64(listed)
                 nodes[n_slots] = child + n_set_words + np.uint64(listed)
             n_slots += 1
-    if only_leaves:
-        return n_slots, True
-    for slot in range(n_slots):
-        if not words[nodes[slot]] & _ULEAF:
-            return n_slots, False
-    return n_slots, True
+    return n_slots
 
 
 @inner
-def _change_slots(flat, column, slots, low, span, old, new):
+def _change_slots(columns, column, n_rows, slots, low, span, old, new):
     """Rows of slot `old` with codes from low to low + span go to slot `new`; becomes vector instructions."""
-    for i in range(np.uint64(slots.shape[0])):
+    for i in range(n_rows):
         slot = slots[i]
-        slots[i] = new if (np.uint8(flat[column + i] - low) <= span) & (slot == old) else slot
+        slots[i] = new if (np.uint8(columns[column + i] - low) <= span) & (slot == old) else slot
 
 
 @inner
-def _pass_set(flat, column, words, child, n_set_words, slots, old, new):
+def _pass_set(columns, column, n_rows, words, child, n_set_words, slots, old, new):
     """The same for a set of codes, run after run: of those that go right or of those that go left, whatever is less.
     Returns which of the two, or -1 where there are too many runs."""
     n_codes = n_set_words * np.uint64(64)
@@ -716,17 +708,16 @@ def _pass_set(flat, column, words, child, n_set_words, slots, old, new):
         while code < n_codes and (words[child + (code >> _U6)] >> (code & _U63)) & _U1 == listed:
             code += _U1
         if code > start:
-            _change_slots(flat, column, slots, np.uint8(start), np.uint8(code - start - _U1), old, new)
+            _change_slots(columns, column, n_rows, slots, np.uint8(start), np.uint8(code - start - _U1), old, new)
         code += _U1
     return np.int64(listed)
 
 
 @inner
-def _split_lists(columns, words, root, node, leaf_base, first, last, order, stack, leaves):
+def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, order, stack, leaves):
     """Send the rows order[first:last] from a node to their leaves. Each node splits its list in two, from one half of
     `order` into the other: left ones from the front, right ones from behind; every row is written to both."""
-    stride, half = np.uint64(columns.shape[1]), np.uint64(order.shape[0] >> 1)
-    flat = columns.reshape(-1)
+    stride = half = np.uint64(n_rows)
     stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = node, np.uint64(first), np.uint64(last), _U0
     top = 0
     while top >= 0:
@@ -741,14 +732,14 @@ def _split_lists(columns, words, root, node, leaf_base, first, last, order, stac
                 threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
                 for i in range(here + start, here + end):
                     row = order[i]
-                    goes_right = np.uint64(((np.uint64(flat[column + row]) - shift) & _U255) > threshold)
+                    goes_right = np.uint64(((np.uint64(columns[column + row]) - shift) & _U255) > threshold)
                     order[left] = order[right] = row
                     left += _U1 - goes_right
                     right -= goes_right
             else:
                 for i in range(here + start, here + end):
                     row = order[i]
-                    code = np.uint64(flat[column + row])
+                    code = np.uint64(columns[column + row])
                     goes_right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
                     order[left] = order[right] = row
                     left += _U1 - goes_right
@@ -840,7 +831,7 @@ def _grow_tree(
     while top >= 0:
         start, end, depth, word_at = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
         top -= 1
-        if end > near_end and end - start <= _NEAR:
+        if end > near_end and end - start <= NEAR:
             _copy_near(table, n_predictors, capacity, row_of, start, end)
             near_end = end
         low_row, high_row = np.uint64(start), np.uint64(end)
@@ -865,7 +856,7 @@ def _grow_tree(
                 if abs(mine - its) > _ROUNDING * abs(its):
                     break
                 differs += _U1
-            least_gain = node_weight * (_ROUNDING * node_mean) ** 2
+            least_gain = node_weight * (_ROUNDING * node_mean) * (_ROUNDING * node_mean)
 
         layout = (np.uint64(0), np.uint64(capacity))
         if end <= near_end:
@@ -969,9 +960,6 @@ def _grow_tree(
 
 @kernel
 def grow_trees(
-    codes,
-    is_set,
-    n_codes,
     predictors,
     rows,
     values,
@@ -986,92 +974,36 @@ def grow_trees(
     n_tried,
     min_leaf,
     max_depth,
+    bench,
+    out,
 ):
     """Grow `n_trees` trees for one target column and judge each on rows it has not seen.
 
-    codes (features, rows) uint8; is_set, n_codes per feature; predictors: the features a tree may use; rows: those with
-    a target; values float64 per table row (numeric target, n_classes = 0) or classes int32 per table row.
-    Returns (words, word_ends, leaf_ends, leaf_value, leaf_variance, entry_ends, entry_class, entry_share, fitness,
-    importances), the trees one after another; leaf_value/leaf_variance for numeric targets, the sparse class shares
-    (entry_*) of every leaf for categorical ones.
+    predictors: codes (features, rows) uint8, is_set and n_codes per feature, and the features a tree may use; rows:
+    those with a target; values float64 per table row (numeric target, n_classes = 0) or classes int32 per table row.
+    `bench` is room to work in, `out` is where the trees go, one after another; see bench.py.
     """
-    n_rows, n_features, n_predictors = rows.shape[0], codes.shape[0], predictors.shape[0]
-    by_class = n_classes > 2  # two classes: Gini impurity is twice the variance of the 0/1 target
+    codes, is_set, n_codes, allowed = predictors
+    state, times, drawn, source, table, slot_of, candidates, scratch, counting, lists, stack, judging = bench
+    (words, words_read, word_ends, leaf_ends), leaf_numbers, entries, (fitness, importances) = out
+    (leaf_value, leaf_variance), (entry_end, entry_class, entry_share) = leaf_numbers, entries
+    matrix, row_packed, row_total, row_class = table
+    n_rows, n_predictors, capacity = rows.shape[0], allowed.shape[0], drawn.shape[0]
     has_classes = n_classes > 0
-    capacity = min(n_draws, n_rows)
-    most_leaves = max(1, capacity // min_leaf)
-
     center = 0.0
     if not has_classes:
         for i in range(n_rows):
             center += (values[rows[i]] - center) / (i + 1)
-
-    state = np.zeros(1, dtype=np.uint64)
-    times = np.zeros(n_rows, dtype=np.int32)
-    drawn = np.empty(capacity, dtype=np.int32)
-    source = np.empty(capacity, dtype=np.uint64)
-    table = (
-        np.empty(n_predictors * (capacity + _NEAR), dtype=np.uint8),  # codes of the drawn rows, feature after feature
-        np.empty(capacity + _NEAR, dtype=np.int64),
-        np.empty(capacity + _NEAR, dtype=np.float64),
-        np.empty(capacity + _NEAR if has_classes else 0, dtype=np.uint32),
-    )
-    matrix, row_packed, row_total, row_class = table
-    slot_of = np.empty(n_features, dtype=np.int64)
     for p in range(n_predictors):
-        slot_of[predictors[p]] = p
-    features = (np.empty(n_predictors, dtype=np.int32), slot_of, is_set, n_codes)
-    histograms = (
-        np.zeros(_HAND * 4, dtype=np.uint64),
-        np.zeros(_HAND * _CODES, dtype=np.int64),
-        np.zeros(_HAND * _CODES, dtype=np.float64),
-    )
-    scratch = (
-        histograms,
-        np.zeros(_HAND * _CODES, dtype=np.float64),
-        np.empty(_CODES, dtype=np.int64),
-        np.empty(_HAND, dtype=np.int64),
-        np.empty(_HAND, dtype=np.uint64),
-        np.zeros(4, dtype=np.int64),
-    )
-    counting = (
-        np.zeros(n_classes + 1, dtype=np.int64),
-        np.zeros(n_classes, dtype=np.int64),
-        np.zeros(n_classes, dtype=np.float64),
-        np.zeros(n_classes, dtype=np.float64),
-        np.zeros(_CODES * n_classes if by_class and n_classes <= _FEW_CLASSES else 0, dtype=np.float64),
-        np.empty(capacity if by_class else 0, dtype=np.int64),
-        np.zeros(_CODES, dtype=np.int64),
-    )
-    lists = (np.empty(capacity, dtype=np.uint32), np.empty(capacity, dtype=np.uint32))
-    stack = np.empty((4, most_leaves + 2), dtype=np.int64)
-
-    word_bound, entry_bound = 1 + 6 * most_leaves, capacity if has_classes else 0
-    words = np.empty(2 * word_bound, dtype=np.int64)
-    leaf_value = np.empty(2 * most_leaves, dtype=np.float64)
-    leaf_variance = np.empty(2 * most_leaves, dtype=np.float64)
-    entry_end = np.empty(2 * most_leaves, dtype=np.int64)
-    entry_class = np.empty(2 * entry_bound, dtype=np.int64)  # as wide as the others, so that less is compiled
-    entry_share = np.empty(2 * entry_bound, dtype=np.float64)
-    word_ends = np.zeros(n_trees + 1, dtype=np.int64)
-    leaf_ends = np.zeros(n_trees + 1, dtype=np.int64)
-    fitness = np.empty(n_trees, dtype=np.float64)
-    importances = np.zeros((n_trees, n_features), dtype=np.float64)
+        slot_of[allowed[p]] = p
+    features = (candidates, slot_of, is_set, n_codes)
     n_words_before, n_leaves_before, n_entries = np.int64(0), np.int64(0), np.int64(0)
+    word_ends[0] = leaf_ends[0] = 0
 
     for tree in range(n_trees):
-        if n_words_before + word_bound > words.shape[0]:
-            words = _longer(words, n_words_before, word_bound)
-        if n_leaves_before + most_leaves > leaf_value.shape[0]:
-            leaf_value = _longer(leaf_value, n_leaves_before, most_leaves)
-            leaf_variance = _longer(leaf_variance, n_leaves_before, most_leaves)
-            entry_end = _longer(entry_end, n_leaves_before, most_leaves)
-        if n_entries + entry_bound > entry_class.shape[0]:
-            entry_class = _longer(entry_class, n_entries, entry_bound)
-            entry_share = _longer(entry_share, n_entries, entry_bound)
         tree_words = words[n_words_before:]
         for p in range(n_predictors):  # their order must not come from the trees grown before in the same task
-            features[0][p] = predictors[p]
+            candidates[p] = allowed[p]
 
         open_stream(state, seed, column, first_tree + tree)
         n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
@@ -1085,7 +1017,7 @@ def grow_trees(
             else:
                 row_total[s] = weight * (values[row] - center)
         for p in range(n_predictors):
-            _gather(codes[predictors[p]], source, n_sampled, matrix[p * capacity :])
+            _gather(codes[allowed[p]], source, n_sampled, matrix[p * capacity :])
 
         n_words, n_leaves, n_more = _grow_tree(
             table,
@@ -1112,45 +1044,23 @@ def grow_trees(
                 entry_end[leaf] += n_entries
             n_entries += n_more
 
-        judged = _unseen_rows(state, rows, times, n_sampled, max_judged)
-        leaves = np.empty(judged.shape[0], dtype=np.int32)
-        columns = np.empty((max(1, n_features), judged.shape[0]), dtype=np.uint8)
+        judges, columns, leaves, workspace, tallies = judging
+        n_judges = unseen_rows(state, rows, times, n_sampled, max_judged, judges)
         for p in range(n_predictors):
-            _gather(codes[predictors[p]], judged.view(np.uint64), judged.shape[0], columns[predictors[p]])
-        _descend(columns, tree_words.view(np.uint64), _NONE, _NONE, _workspace(judged.shape[0]), leaves)
+            _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
+        _descend(columns, n_judges, words_read, n_words_before, n_words, _NONE, workspace, leaves)
         if has_classes:
             fitness[tree] = _auc(
-                judged, leaves, classes, n_classes, n_leaves, entry_end, n_leaves_before, entry_class, entry_share
+                judges, n_judges, leaves, classes, n_classes, n_leaves, entries, n_leaves_before, tallies
             )
         else:
-            fitness[tree] = _r_squared(judged, leaves, values, center, leaf_value[n_leaves_before:])
+            fitness[tree] = _r_squared(judges, n_judges, leaves, values, center, leaf_value[n_leaves_before:])
         for s in range(n_sampled):
             times[drawn[s]] = 0
         n_words_before += n_words
         n_leaves_before += n_leaves
         word_ends[tree + 1] = n_words_before
         leaf_ends[tree + 1] = n_leaves_before
-
-    return (
-        words,
-        word_ends,
-        leaf_ends,
-        leaf_value,
-        leaf_variance,
-        entry_end,
-        entry_class,
-        entry_share,
-        fitness,
-        importances,
-    )
-
-
-@kernel
-def _longer(array, n_used, n_more):
-    longer = np.empty(2 * array.shape[0] + n_more, dtype=array.dtype)
-    for i in range(n_used):  # a loop, because slice assignment takes seconds to compile
-        longer[i] = array[i]
-    return longer
 
 
 @inner
@@ -1184,38 +1094,37 @@ def _write_entries(counts, n_classes, row_class, row_of, start, end, weight, ent
 
 
 @kernel
-def _unseen_rows(state, rows, times, n_sampled, max_judged):
-    """The rows that were not drawn; when there are more than `max_judged`, that many of them at random."""
+def unseen_rows(state, rows, times, n_sampled, max_judged, judges):
+    """The rows that were not drawn; when there are more than `max_judged`, that many of them at random. Returns how
+    many there are."""
     n_rows = rows.shape[0]
     n_unseen = n_rows - n_sampled
-    judged = np.empty(min(n_unseen, max_judged), dtype=np.int64)
     found = 0
     if n_unseen <= max_judged:
         for position in range(n_rows):
             if times[position] == 0:
-                judged[found] = rows[position]
+                judges[found] = rows[position]
                 found += 1
     else:
         while found < max_judged:
             position = draw_below(state, n_rows)
             if times[position] == 0:
-                judged[found] = rows[position]
+                judges[found] = rows[position]
                 found += 1
-    return judged
+    return found
 
 
-@kernel
-def _r_squared(judged, leaves, values, center, leaf_value):
-    """Coefficient of determination over the judged rows; NaN below two rows, 0 or 1 for a constant target."""
-    n_judged = judged.shape[0]
-    if n_judged < 2:
+@inner
+def _r_squared(judges, n_judges, leaves, values, center, leaf_value):
+    """Coefficient of determination over the rows that judge; NaN below two rows, 0 or 1 for a constant target."""
+    if n_judges < 2:
         return np.nan
     mean = 0.0
-    for i in range(n_judged):
-        mean += (values[judged[i]] - center - mean) / (i + 1)
+    for i in range(n_judges):
+        mean += (values[judges[i]] - center - mean) / (i + 1)
     around_mean, around_leaf = 0.0, 0.0
-    for i in range(n_judged):
-        value = values[judged[i]]
+    for i in range(n_judges):
+        value = values[judges[i]]
         away = value - center - mean
         missed = value - leaf_value[leaves[i]]
         around_mean += away * away
@@ -1225,26 +1134,26 @@ def _r_squared(judged, leaves, values, center, leaf_value):
     return 1.0 - around_leaf / around_mean
 
 
-@kernel
-def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, entry_class, entry_share):
+@inner
+def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_base, tallies):
     """Area under the ROC curve, one class against the rest, weighted by class share; NaN when only one class occurs.
 
     All rows of a leaf have the same score, and it is 0 for all classes that the leaf does not hold: it is enough to
     count rows per leaf and per (leaf, class) entry, and to sort the entries.
     """
-    n_judged = judged.shape[0]
+    entry_end, entry_class, entry_share = entries
+    rows_in_leaf, rows_of_entry, leaf_of_entry, rows_of_class, keys, order = tallies
     first_entry = entry_end[leaf_base - 1] if leaf_base > 0 else 0
     n_entries = entry_end[leaf_base + n_leaves - 1] - first_entry
-    rows_in_leaf = np.zeros(n_leaves, dtype=np.int64)
-    rows_of_entry = np.zeros(n_entries, dtype=np.int64)
-    leaf_of_entry = np.empty(n_entries, dtype=np.int64)
-    rows_of_class = np.zeros(n_classes, dtype=np.int64)
+    for klass in range(n_classes):
+        rows_of_class[klass] = 0
     for leaf in range(n_leaves):
+        rows_in_leaf[leaf] = 0
         low = entry_end[leaf_base + leaf - 1] - first_entry if leaf_base + leaf > 0 else 0
         for entry in range(low, entry_end[leaf_base + leaf] - first_entry):
-            leaf_of_entry[entry] = leaf
-    for i in range(n_judged):
-        klass = classes[judged[i]]
+            leaf_of_entry[entry], rows_of_entry[entry] = leaf, 0
+    for i in range(n_judges):
+        klass = classes[judges[i]]
         leaf = leaves[i]
         rows_in_leaf[leaf] += 1
         rows_of_class[klass] += 1
@@ -1253,12 +1162,9 @@ def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, ent
         if entry >= 0:
             rows_of_entry[entry - first_entry] += 1
 
-    keys = np.empty(n_entries, dtype=np.float64)
-    for entry in range(n_entries):
-        keys[entry] = entry_class[first_entry + entry] + 0.5 * entry_share[first_entry + entry]
-    order = np.empty(n_entries, dtype=np.int64)
     for entry in range(n_entries):
         order[entry] = entry
+        keys[entry] = entry_class[first_entry + entry] + 0.5 * entry_share[first_entry + entry]
     _sort_by_key(order, n_entries, keys)
 
     area, weight = 0.0, 0.0
@@ -1271,11 +1177,11 @@ def _auc(judged, leaves, classes, n_classes, n_leaves, entry_end, leaf_base, ent
             listed_hits += rows_of_entry[order[at]]
             at += 1
         n_hits = rows_of_class[klass]
-        n_others = n_judged - n_hits
+        n_others = n_judges - n_hits
         if n_hits == 0 or n_others == 0:
             continue
         hits = n_hits - listed_hits  # rows in leaves without this class: score 0, below all listed ones
-        others = n_judged - listed_rows - hits
+        others = n_judges - listed_rows - hits
         below = np.float64(others)
         ordered = hits * (0.5 * others)
         i = begin
@@ -1310,36 +1216,35 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def find_leaves(columns, words, word_starts, leaf_starts, out):
-    """out[tree, i] = leaf of row i of columns (features, rows) in the tree, counted over all trees."""
-    unsigned, workspace = words.view(np.uint64), _workspace(columns.shape[1])
-    for tree in range(word_starts.shape[0]):
-        _descend(columns, unsigned, word_starts[tree], leaf_starts[tree], workspace, out[tree])
+def find_leaves(columns, words, word_starts, leaf_starts, workspace, out):
+    """out[tree, i] = leaf of row i in the tree, counted over all trees; columns are codes, feature after feature."""
+    n_trees, n_rows = out.shape
+    for tree in range(n_trees):
+        end = word_starts[tree + 1] if tree + 1 < n_trees else words.shape[0]
+        n_words = end - word_starts[tree]
+        _descend(columns, n_rows, words, word_starts[tree], n_words, leaf_starts[tree], workspace, out[tree])
 
 
 @kernel
-def predict_values(leaves, leaf_value, leaf_variance, in_bag, out):
+def predict_values(leaves, leaf_value, leaf_variance, in_bag, n_votes, first, out):
     """Numeric target, for every row of leaves (trees, rows): out[0] the mean of the trees, out[1] their standard
     deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
-    (in_bag may be empty); a row without any tree gets NaN."""
+    (in_bag may be empty); a row without any tree gets NaN. out and n_votes come as zeros; first[i] is set to what the
+    first tree says: of differences from it sums are taken, which are exactly 0 where all agree."""
     n_trees, n_rows = leaves.shape
-    n_votes = np.zeros(n_rows, dtype=np.int64)
-    first = np.zeros(n_rows, dtype=np.float64)
-    total = np.zeros(n_rows, dtype=np.float64)  # of the differences from the first tree: exact 0 where all agree
-    squares = np.zeros(n_rows, dtype=np.float64)
-    within = np.zeros(n_rows, dtype=np.float64)
     for tree in range(n_trees):
         if in_bag.shape[0] > 0:
-            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, total, squares, within)
+            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, out[0], out[1], out[2])
         else:
-            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, total, squares, within)
+            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, out[0], out[1], out[2])
     for i in range(n_rows):
         votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
         if votes > 0:
-            mean = total[i] / votes
+            mean = out[0, i] / votes
             out[0, i] = first[i] + mean
-            out[1, i] = np.sqrt(max(squares[i] / votes - mean * mean, 0.0))
-            out[2, i] = within[i] / votes
+            variance = out[1, i] / votes - mean * mean
+            out[1, i] = np.sqrt(variance) if variance > 0.0 else 0.0
+            out[2, i] /= votes
         else:
             out[0, i] = out[1, i] = out[2, i] = np.nan
 
@@ -1374,24 +1279,46 @@ def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total,
 
 
 @kernel
-def predict_classes(leaves, entry_ends, entry_class, entry_share, n_classes, observed, in_bag, best, out):
-    """Categorical target: best[i] the likeliest class, out[0] its probability, out[1] the standard deviation of that
-    probability over the trees, out[2] the probability of the observed class (0 where it is negative: never seen),
-    out[3] that of all classes which are no likelier than the observed one. `in_bag` as in predict_values; a row without
-    any tree gets best = -1 and NaN."""
-    n_trees, n_rows = leaves.shape
-    n_votes = np.zeros(n_rows, dtype=np.int64)
-    summed = np.zeros((n_rows, n_classes), dtype=np.float64)
+def sum_shares(leaves, entry_ends, entry_class, entry_share, in_bag, n_votes, summed):
+    """Categorical target: add to summed[i, k] what every tree gives class k for row i, and count the trees. `in_bag` as
+    in predict_values."""
     has_bags = in_bag.shape[0] > 0
-    for tree in range(n_trees):  # tree by tree, so that its leaves stay in cache
-        for i in range(n_rows):
+    for tree in range(leaves.shape[0]):  # tree by tree, so that its leaves stay in cache
+        for i in range(leaves.shape[1]):
             if has_bags and in_bag[tree, i]:
                 continue
             n_votes[i] += 1
             leaf = np.uint64(leaves[tree, i])
             for entry in range(entry_ends[leaf], entry_ends[leaf + _U1]):
                 summed[i, entry_class[entry]] += entry_share[entry]
-    for i in range(n_rows):
+
+
+@kernel
+def sum_table(leaves, table, width, in_bag, n_votes, summed):
+    """The same from a table of all classes of all leaves, `width` of them, a multiple of four: no row has to ask how
+    many there are. table and summed have one dimension."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(np.uint64(leaves.shape[1])):
+            if has_bags and in_bag[tree, i]:
+                continue
+            n_votes[i] += 1
+            at, to = np.uint64(leaves[tree, i]) * width, i * width
+            for _ in range(width >> _U2):
+                share_0, share_1, share_2, share_3 = table[at], table[at + _U1], table[at + _U2], table[at + _U3]
+                sum_0, sum_1, sum_2, sum_3 = summed[to], summed[to + _U1], summed[to + _U2], summed[to + _U3]
+                summed[to], summed[to + _U1] = sum_0 + share_0, sum_1 + share_1
+                summed[to + _U2], summed[to + _U3] = sum_2 + share_2, sum_3 + share_3
+                at += _U4
+                to += _U4
+
+
+@kernel
+def pick_classes(summed, n_votes, n_classes, observed, best, out):
+    """best[i] the likeliest class, out[0] its probability, out[2] the probability of the observed class (0 where it is
+    negative: never seen), out[3] that of all classes which are no likelier than the observed one. A row without any
+    tree gets best = -1 and NaN. out[1] is set to 0, or NaN."""
+    for i in range(summed.shape[0]):
         if n_votes[i] == 0:
             best[i] = -1
             out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
@@ -1410,36 +1337,34 @@ def predict_classes(leaves, entry_ends, entry_class, entry_share, n_classes, obs
                 no_likelier += summed[i, klass]
         out[2, i] = own / n_votes[i]
         out[3, i] = no_likelier / n_votes[i]
-    for tree in range(n_trees):
-        for i in range(n_rows):
-            leaf = leaves[tree, i]
-            if not (has_bags and in_bag[tree, i]):
-                entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], best[i])
-                share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
-                out[1, i] += (share - out[0, i]) ** 2
-    for i in range(n_rows):
-        if n_votes[i] > 0:
-            out[1, i] = np.sqrt(out[1, i] / n_votes[i])
 
 
 @kernel
-def predict_shares(leaves, entry_ends, entry_class, entry_share, in_bag, out):
-    """Categorical target: out[i, k] = probability of class k for row i; a row without any tree gets zeros."""
-    n_trees, n_rows = leaves.shape
-    n_votes = np.zeros(n_rows, dtype=np.int64)
-    for i in range(n_rows):
-        for klass in range(out.shape[1]):
-            out[i, klass] = 0.0
-    for tree in range(n_trees):
-        for i in range(n_rows):
-            if in_bag.shape[0] > 0 and in_bag[tree, i]:
-                continue
-            n_votes[i] += 1
-            for entry in range(entry_ends[leaves[tree, i]], entry_ends[leaves[tree, i] + 1]):
-                out[i, entry_class[entry]] += entry_share[entry]
-    for i in range(n_rows):
-        for klass in range(out.shape[1]):
-            out[i, klass] /= max(n_votes[i], 1)
+def spread_shares(leaves, entry_ends, entry_class, entry_share, in_bag, best, n_votes, out):
+    """out[1] = standard deviation of the probability of the likeliest class over the trees."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            if not (has_bags and in_bag[tree, i]):
+                leaf = leaves[tree, i]
+                entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], best[i])
+                share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
+                out[1, i] += (share - out[0, i]) * (share - out[0, i])
+    for i in range(leaves.shape[1]):
+        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
+
+
+@kernel
+def spread_table(leaves, table, width, in_bag, best, n_votes, out):
+    """The same from a table."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            if not (has_bags and in_bag[tree, i]):
+                share = np.float64(table[np.uint64(leaves[tree, i]) * width + np.uint64(best[i])])
+                out[1, i] += (share - out[0, i]) * (share - out[0, i])
+    for i in range(leaves.shape[1]):
+        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
 
 
 # ------------------------------------------------------------------------------------------- rows of a kept sample
@@ -1497,17 +1422,15 @@ def place_among_members(leaves, in_bag, own, member_ends, members, values, obser
 
 
 @kernel
-def nearest_rows(rows, pieces, n_sample, is_set, own, out):
+def nearest_rows(rows, pieces, n_sample, is_set, own, n_copies, total, out):
     """out[i] = smallest sum over columns of the distances of row i from a row of the sample: |difference| of numbers, 0
     or 1 for sets; a gap is 1 away from any value. rows (row, column) and pieces (piece of the sample, column, row) are
     float32, gaps NaN; the last piece is filled up with anything. own[i], i's own place in the sample or -1, is passed
-    over, and so is one exact copy: it may be the row itself.
+    over, and so is one exact copy: it may be the row itself. n_copies (rows) are zeros, total is as long as a piece.
 
     Plain loops along a piece, which stays in cache; the compiler turns them into vector instructions."""
     n_rows, n_columns, n_piece = rows.shape[0], rows.shape[1], pieces.shape[2]
     nothing, one = np.float32(0.0), np.float32(1.0)
-    n_copies = np.zeros(n_rows, dtype=np.int64)
-    total = np.empty(n_piece, dtype=np.float32)
     for i in range(n_rows):
         out[i] = np.inf
     for p in range(pieces.shape[0]):
@@ -1530,7 +1453,7 @@ def nearest_rows(rows, pieces, n_sample, is_set, own, out):
             if start <= own[i] < start + n_piece:
                 total[own[i] - start] = np.float32(np.inf)
             best = out[i]
-            for r in range(min(n_piece, n_sample - start)):
+            for r in range(n_piece if n_piece < n_sample - start else n_sample - start):
                 if total[r] < best:
                     if total[r] == nothing and n_copies[i] == 0:
                         n_copies[i] = 1
@@ -1543,15 +1466,13 @@ def nearest_rows(rows, pieces, n_sample, is_set, own, out):
 
 
 @kernel
-def check_tree(words, n_leaves, n_codes, is_set):
+def check_tree(words, n_leaves, n_codes, is_set, is_node, is_taken, leaf_met):
     """Whether words are one well-formed tree over these features: every word is reached once, every leaf number from 0
-    to n_leaves - 1 occurs once. Children lie behind their parent, so there are no cycles."""
+    to n_leaves - 1 occurs once. Children lie behind their parent, so there are no cycles. is_node and is_taken are
+    zeros, as many as words, leaf_met as many as leaves."""
     n_words = words.shape[0]
     if n_words == 0:
         return False
-    is_node = np.zeros(n_words, dtype=np.uint8)
-    is_taken = np.zeros(n_words, dtype=np.uint8)
-    leaf_met = np.zeros(n_leaves, dtype=np.uint8)
     is_node[0] = is_taken[0] = 1
     n_taken, n_met = 1, 0
     for at in range(n_words):

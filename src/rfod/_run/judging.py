@@ -93,7 +93,7 @@ def judge(
     """
     n_rows, n_columns = len(rows), len(model.forests)
     encoded, block = rows.encoded, rows.block
-    cell_scores, uncertainty, local = (np.empty((n_rows, n_columns)) for _ in range(3))
+    cell_scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
     nearest = np.zeros(n_rows)
     expected = tuple(np.empty(n_rows, dtype=np.int32 if forest.n_classes else np.float64) for forest in model.forests)
 
@@ -110,7 +110,7 @@ def judge(
             out = forest.predict_values(block[part], in_bag)
             cell_scores[part, j] = numeric_scores(observed, out[0], float(model.ranges[j]))
             expected[j][part] = out[0]
-            local[part, j] = np.hypot(np.sqrt(out[2]), out[1])
+            local[part, j] = np.sqrt(out[2] + out[1] ** 2)
         uncertainty[part, j] = np.where(np.isnan(out[1]), 0.0, out[1])
 
     def measure(part: slice) -> None:

@@ -35,6 +35,7 @@ CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 SAMPLE_ROWS = 4_096  # that the model keeps
 INTERVAL_ROWS = 256  # that intervals are tried on
+TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: room for them is set aside together
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 
 
@@ -218,11 +219,12 @@ def _grow_all(
     predictors: Predictors, targets: Sequence[Target], params: GrowthParams, n_jobs: int | None, progress: Progress
 ) -> tuple[Forest, ...]:
     """One pruned forest per target. The trees of a forest are split into tasks if there are few columns."""
-    n_parts = min(params.n_trees, max(1, -(-4 * effective_n_jobs(n_jobs) // len(targets)), params.n_trees // 25))
-    firsts = [params.n_trees * part // n_parts for part in range(n_parts + 1)]
+    fewest = max(1, -(-4 * effective_n_jobs(n_jobs) // len(targets)), params.n_trees // 25)
     tasks: list[Callable[[], Grown]] = []
     owners = []
     for target in targets:
+        n_parts = min(params.n_trees, max(fewest, params.n_trees * params.n_draws(len(target.rows)) // TASK_DRAWS))
+        firsts = [params.n_trees * part // n_parts for part in range(n_parts + 1)]
         runs = [(0, 1)] if target.constant else list(pairwise(firsts))
         tasks += [partial(grow, predictors, target, params, first, last - first) for first, last in runs]
         owners += [target.column] * len(runs)

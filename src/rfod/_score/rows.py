@@ -10,12 +10,18 @@ FURTHEST = 1e12  # in spreads of the training rows: keeps scores finite
 # Sums run over columns one by one, in order: a row's result then does not depend on the rows it comes with.
 
 
-def confidence_weights(uncertainty: Floats) -> Floats:
-    """W = 1 - U / (sum of U over the row); 1 everywhere in a row whose predictions are all certain."""
-    total = np.zeros(len(uncertainty))
-    for column in uncertainty.T:
+def confidence_weights(uncertainty: Floats, scales: Floats | None = None) -> Floats:
+    """W = 1 - U / (sum of U over the row), U in units of the columns' `scales`; 1 everywhere in a row whose predictions
+    are all certain."""
+    weights = uncertainty.copy(order="K") if scales is None else (uncertainty.T / scales[:, None]).T
+    total = np.zeros(len(weights))
+    for column in weights.T:
         total += column
-    return np.where(total[:, None] > 0, 1.0 - uncertainty / np.where(total > 0, total, 1.0)[:, None], 1.0)
+    total[total == 0] = 1.0
+    for column in weights.T:
+        np.divide(column, total, out=column)
+        np.subtract(1.0, column, out=column)
+    return weights
 
 
 def row_means(cell_scores: Floats, weights: Floats | None = None) -> Floats:

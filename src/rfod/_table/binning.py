@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from rfod._table.columns import Column, Schema
@@ -18,6 +19,8 @@ MAX_CODES = 256
 
 _PARTS_OF_KIND = {"datetime": ("month", "day", "weekday", "hour", "minute"), "time": ("hour",)}
 _EPOCH_LIMIT = 1e13  # seconds; some 300,000 years, where numpy's calendar still works
+
+_TOGETHER = np.uint64(1024)
 
 Encoded = Callable[[int], NDArray[Any]]
 
@@ -44,15 +47,35 @@ class Feature:
             codes = np.minimum(values + 1, self.n_codes - 1)
             unseen = self.n_codes - 1 if self.shared else 0
             return np.where(values >= 0, codes, np.where(values == MISSING, 0, unseen)).astype(np.uint8)
-        numbers = self.numbers(values)
-        codes = np.searchsorted(self.edges, numbers).astype(np.uint8)
-        codes += np.uint8(1)
-        codes[np.isnan(numbers)] = 0
+        codes = np.empty(len(values), dtype=np.uint8)
+        numbers = np.require(self.numbers(values), requirements=["C", "W"])  # what the kernel is compiled for
+        edges = np.full(255, np.inf)
+        edges[: len(self.edges)] = self.edges
+        _place(edges, numbers, codes)
         return codes
 
     def numbers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """What edges are compared with: the values of an ordered column, or a part of the calendar."""
         return _part(values, self.part)
+
+
+@njit(cache=True, nogil=True)
+def _place(edges, numbers, codes):  # type: ignore[no-untyped-def]
+    """codes[i] = 1 + the number of edges below numbers[i], 0 for NaN; edges are filled up with infinity to 255. Many
+    numbers take a step of their search before the next one is taken: none has to wait for the one before."""
+    n_rows = np.uint64(numbers.shape[0])
+    for start in range(np.uint64(0), n_rows, _TOGETHER):
+        end = start + _TOGETHER if start + _TOGETHER < n_rows else n_rows
+        for i in range(start, end):
+            codes[i] = 0
+        for step in range(8):
+            bit = np.uint64(7 - step)
+            before_half = edges[(1 << bit) - 1 :]
+            for i in range(start, end):
+                low = np.uint64(codes[i])
+                codes[i] = low + (np.uint64(before_half[low] < numbers[i]) << bit)
+        for i in range(start, end):
+            codes[i] = codes[i] + 1 if numbers[i] == numbers[i] else 0
 
 
 def _part(seconds: NDArray[np.float64], part: str) -> NDArray[np.float64]:
