@@ -67,7 +67,7 @@ def bench(
         np.empty(n_entries, dtype=np.int64),
     )
     judging = (
-        np.empty(n_judges, dtype=np.uint64),
+        np.empty(n_judges + 1, dtype=np.uint64),
         np.empty(n_features * n_judges, dtype=np.uint8),
         np.empty(n_judges, dtype=np.int32),
         workspace(n_judges),
@@ -76,7 +76,7 @@ def bench(
     return (
         np.zeros(1, dtype=np.uint64),  # state of the random stream
         np.zeros(n_rows, dtype=np.int32),  # how often rows were drawn
-        np.empty(n_drawn, dtype=np.int32),
+        np.empty(n_drawn + 1, dtype=np.int32),
         np.empty(n_drawn, dtype=np.uint64),
         table,
         np.empty(n_features, dtype=np.int64),

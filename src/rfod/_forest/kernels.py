@@ -95,15 +95,15 @@ def draw_below(state, n):
 
 @kernel
 def draw_bag(state, n_rows, n_draws, times, drawn):
-    """Draw with replacement; `times` (zeros) counts positions, `drawn` lists the distinct ones; returns how many."""
-    n_distinct = 0
+    """Draw with replacement; `times` (zeros) counts positions, `drawn`, which has a place more than rows can be drawn,
+    lists the distinct ones; returns how many. No branch: whether a row was drawn before cannot be predicted."""
+    n_distinct = _U0
     for _ in range(n_draws):
-        position = draw_below(state, n_rows)
-        if times[position] == 0:
-            drawn[n_distinct] = position
-            n_distinct += 1
+        position = np.uint64(draw_below(state, n_rows))
+        drawn[n_distinct] = position
+        n_distinct += np.uint64(times[position] == 0)
         times[position] += 1
-    return n_distinct
+    return np.int64(n_distinct)
 
 
 @kernel
@@ -988,7 +988,7 @@ def grow_trees(
     (words, words_read, word_ends, leaf_ends), leaf_numbers, entries, (fitness, importances) = out
     (leaf_value, leaf_variance), (entry_end, entry_class, entry_share) = leaf_numbers, entries
     matrix, row_packed, row_total, row_class = table
-    n_rows, n_predictors, capacity = rows.shape[0], allowed.shape[0], drawn.shape[0]
+    n_rows, n_predictors, capacity = rows.shape[0], allowed.shape[0], drawn.shape[0] - 1
     has_classes = n_classes > 0
     center = 0.0
     if not has_classes:
@@ -1096,22 +1096,20 @@ def _write_entries(counts, n_classes, row_class, row_of, start, end, weight, ent
 @kernel
 def unseen_rows(state, rows, times, n_sampled, max_judged, judges):
     """The rows that were not drawn; when there are more than `max_judged`, that many of them at random. Returns how
-    many there are."""
+    many there are; `judges` has room for one more."""
     n_rows = rows.shape[0]
     n_unseen = n_rows - n_sampled
-    found = 0
+    found = _U0
     if n_unseen <= max_judged:
         for position in range(n_rows):
-            if times[position] == 0:
-                judges[found] = rows[position]
-                found += 1
+            judges[found] = rows[position]
+            found += np.uint64(times[position] == 0)
     else:
-        while found < max_judged:
+        while found < np.uint64(max_judged):
             position = draw_below(state, n_rows)
-            if times[position] == 0:
-                judges[found] = rows[position]
-                found += 1
-    return found
+            judges[found] = rows[position]
+            found += np.uint64(times[position] == 0)
+    return np.int64(found)
 
 
 @inner

@@ -157,9 +157,10 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     _checked_size(len(frame), len(names))
     backend = frame.implementation
     is_object = [str(dtype).lower() == "object" for dtype in _native_dtypes(frame)]
+    columns = list(frame.iter_columns())
 
     def read(index: int, name: str, mixed_as_text: bool) -> Any:
-        series = frame[:, index]
+        series = columns[index]
         if is_object[index]:
             # Arrow would guess from the first values, and silently cut the times off [date, datetime]
             values = np.fromiter(series.to_list(), dtype=object, count=len(series))

@@ -80,7 +80,9 @@ def read_numbers(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.float64]:
     elif found in ("number", "boolean"):
         if pa.types.is_decimal(column.type):  # by way of text, which rounds correctly whatever the scale
             column = column.cast(pa.large_string())
-        numbers = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        if column.type != pa.float64():
+            column = column.cast(pa.float64(), safe=False)
+        numbers = (column.fill_null(np.nan) if column.null_count else column).to_numpy()
     else:
         numbers = _seconds(column)
     beyond = np.abs(numbers) > INFINITE
