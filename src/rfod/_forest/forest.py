@@ -264,11 +264,10 @@ def prune(
     first_of = np.cumsum([0] + [len(part.fitness) for part in parts])
     picked = [(parts[part_of[tree]], int(tree - first_of[part_of[tree]])) for tree in kept]
 
-    importances = np.zeros(n_columns)
-    for part, tree in picked:
-        gains = part.importances[tree]
-        if gains.sum() > 0:
-            np.add.at(importances, predictors.column, gains / gains.sum())
+    gains = np.array([part.importances[tree] for part, tree in picked])
+    of_tree = gains.sum(axis=1, keepdims=True)
+    shares = np.divide(gains, of_tree, out=np.zeros_like(gains), where=of_tree > 0)
+    importances = np.bincount(predictors.column, shares.sum(axis=0), minlength=n_columns)
     total = importances.sum()
     return Forest(
         target=target.column,
