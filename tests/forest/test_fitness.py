@@ -76,10 +76,10 @@ def test_more_unseen_rows_than_asked_for(n_classes, monkeypatch):
 def test_judges_are_unseen(n_rows, n_draws, max_judged, seed):
     state = np.zeros(1, dtype=np.uint64)
     kernels.open_stream(state, np.uint64(seed), 0, 0)
-    times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
+    times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
     n_sampled = kernels.draw_bag(state, n_rows, n_draws, times, drawn)
     rows = 100 + np.arange(n_rows)
-    judges = np.zeros(n_rows, dtype=np.uint64)
+    judges = np.zeros(n_rows + 1, dtype=np.uint64)
     judges = judges[: kernels.unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
     unseen = set(rows[times == 0].tolist())
     assert set(judges.tolist()) <= unseen

@@ -39,7 +39,7 @@ def test_draws_are_those_of_the_stream(seed, column, tree, n):
 def test_bags_are_those_of_the_stream(seed, n_rows, n_draws):
     state = np.zeros(1, dtype=np.uint64)
     kernels.open_stream(state, np.uint64(seed), 3, 5)
-    times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
+    times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
     n_distinct = kernels.draw_bag(state, n_rows, n_draws, times, drawn)
     bag = bag_of(seed, 3, 5, n_rows, n_draws)
     assert sum(bag.values()) == n_draws

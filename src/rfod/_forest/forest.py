@@ -15,7 +15,8 @@ from rfod._forest.prune import keep_best
 Floats = NDArray[np.float64]
 BLOCK = 8192  # rows that go down a tree together: the tree and the block both stay in cache
 BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache too
-MOST_IN_TABLE = 32  # classes that leaves are asked about all together
+MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
+LARGEST_TABLE = 2**23  # numbers
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 
 
@@ -156,9 +157,9 @@ class Forest:
     def _table(self) -> tuple[NDArray[np.float32], np.uint64] | None:
         """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, which
         kernels take in groups of four."""
-        if self.n_classes > MOST_IN_TABLE:
-            return None
         trees = self.trees
+        if self.n_classes > MOST_CLASSES_IN_TABLE or trees.n_leaves * self.n_classes > LARGEST_TABLE:
+            return None
         table = np.zeros((trees.n_leaves, -(-self.n_classes // 4) * 4), dtype=np.float32)
         leaf_of_entry = np.repeat(np.arange(trees.n_leaves), np.diff(trees.entry_ends))
         table[leaf_of_entry, trees.entry_class] = trees.entry_share
@@ -267,7 +268,8 @@ def prune(
     gains = np.array([part.importances[tree] for part, tree in picked])
     of_tree = gains.sum(axis=1, keepdims=True)
     shares = np.divide(gains, of_tree, out=np.zeros_like(gains), where=of_tree > 0)
-    importances = np.bincount(predictors.column, shares.sum(axis=0), minlength=n_columns)
+    importances = np.zeros(n_columns)
+    np.add.at(importances, predictors.column, shares.sum(axis=0))
     total = importances.sum()
     return Forest(
         target=target.column,

@@ -27,12 +27,12 @@ def numeric_range(values: Floats, distance: Distance, alpha: float) -> float:
 
 def numeric_scores(observed: Floats, expected: Floats, value_range: float) -> Floats:
     """|observed - expected| / range; NaN where a cell is missing. In a constant column, 0 or 1: the constant or not."""
-    missing = np.isnan(observed) | np.isnan(expected)
     with np.errstate(invalid="ignore", over="ignore"):
-        residual = np.abs(observed - expected)
-        scores = residual / value_range if value_range > 0 else (residual > 0).astype(np.float64)
-    scores = np.where(np.isinf(observed), SCORE_LIMIT, np.minimum(scores, SCORE_LIMIT))
-    return np.where(missing, np.nan, scores)
+        residual = np.abs(observed - expected)  # NaN where one of them is
+        if value_range > 0:
+            return np.minimum(residual / value_range, SCORE_LIMIT)
+    scores = np.where(np.isinf(residual), SCORE_LIMIT, residual > 0)
+    return np.where(np.isnan(residual), np.nan, scores)
 
 
 def categorical_scores(
