@@ -451,7 +451,7 @@ def _split_values(
     histograms, share, present, hand_feature, hand_base, best_set = scratch
     mask, packed, total = histograms
     best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
-    n_features, n_looked = candidates.shape[0], 0
+    n_features, n_looked = candidates.shape[0], _NONE
     is_few = end - start < _U256
     while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
         n_hand, n_drawn = 0, min(n_features, max(n_tried, n_looked + 1))
@@ -520,7 +520,7 @@ def _split_classes(
         node_square += node_counts[klass] * node_counts[klass]
         majority = klass if node_counts[klass] > node_counts[majority] else majority
     best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
-    n_looked = 0
+    n_looked = _NONE
     while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
         feature = _draw_feature(state, candidates, n_looked)
         n_looked += 1
@@ -583,7 +583,7 @@ def _split_classes(
                     best_threshold, best_shift = 0, 0
                     _write_set(present, n_present, cut, packed, node_packed, best_set)
                 else:
-                    left_weight = 0
+                    left_weight = _NONE
                     for i in range(cut):
                         left_weight += packed[present[i]] & _WEIGHT
                     side = scan_pass if has_missing else -1
