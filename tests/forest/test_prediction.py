@@ -1,5 +1,7 @@
 """What a forest says against walking each of its trees in Python; a row's answer depends on that row alone."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -135,6 +137,30 @@ def test_a_row_gets_the_same_bits_in_any_company(monkeypatch, n_classes, with_ba
     for block_size in (1, 7, 119):
         monkeypatch.setattr(forest_module, "BLOCK", block_size)
         np.testing.assert_array_equal(answer(np.arange(120)), everything)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 40])
+def test_a_table_of_classes_says_what_the_leaves_say(monkeypatch, n_classes):
+    case = make_case(n_rows=300, features=FEATURES, n_classes=n_classes, seed=5, n_trees=4, min_leaf=2)
+    forest, block = case.forest(), new_rows(case, 2, 60)
+    observed = np.random.default_rng(0).integers(-2, n_classes, 60).astype(np.int32)
+    for in_bag in (forest_module.NO_BAG, some_bags(1, 4, 60)):
+        with_table = [*forest.predict_classes(block, observed, in_bag), forest.predict_shares(block, in_bag)]
+        monkeypatch.setattr(forest_module, "MOST_CLASSES_IN_TABLE", 0)
+        plain = case.forest()
+        without = [*plain.predict_classes(block, observed, in_bag), plain.predict_shares(block, in_bag)]
+        monkeypatch.undo()
+        for one, other in zip(with_table, without, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_pickled_forest_leaves_its_table_behind():
+    case = make_case(n_rows=100, features=FEATURES, n_classes=3, seed=5)
+    forest, block = case.forest(), case.block()
+    asked = forest.predict_shares(block)
+    again = pickle.loads(pickle.dumps(forest))
+    assert vars(again).keys() < vars(forest).keys()
+    np.testing.assert_array_equal(again.predict_shares(block), asked)
 
 
 def test_no_rows():

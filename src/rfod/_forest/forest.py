@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,13 +158,17 @@ class Forest:
     def _table(self) -> tuple[NDArray[np.float32], np.uint64] | None:
         """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, which
         kernels take in groups of four."""
-        trees = self.trees
-        if self.n_classes > MOST_CLASSES_IN_TABLE or trees.n_leaves * self.n_classes > LARGEST_TABLE:
+        trees, width = self.trees, -(-self.n_classes // 4) * 4
+        if self.n_classes > MOST_CLASSES_IN_TABLE or trees.n_leaves * width > LARGEST_TABLE:
             return None
-        table = np.zeros((trees.n_leaves, -(-self.n_classes // 4) * 4), dtype=np.float32)
+        table = np.zeros((trees.n_leaves, width), dtype=np.float32)
         leaf_of_entry = np.repeat(np.arange(trees.n_leaves), np.diff(trees.entry_ends))
         table[leaf_of_entry, trees.entry_class] = trees.entry_share
-        return table.reshape(-1), np.uint64(table.shape[1])
+        return table.reshape(-1), np.uint64(width)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickled forest is as large as its trees; the table is made again."""
+        return {name: value for name, value in vars(self).items() if name != "_table"}
 
     def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
         """(tree, row): the leaf of each row, counted over all trees."""
