@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import kernels
+from rfod._forest import members as member_kernels
 from rfod._forest.forest import NO_BAG, Forest
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Company:
         0 when no tree has company for it. `own` are the rows' own places in the sample, -1 for strangers."""
         out = np.empty((len(block), self.n_rows))
         leaves = self.forest.find_leaves(block)
-        kernels.weigh_members(leaves, np.ascontiguousarray(in_bag), own, self.member_ends, self.members, out)
+        member_kernels.weigh_members(leaves, np.ascontiguousarray(in_bag), own, self.member_ends, self.members, out)
         return out
 
     def places(
@@ -46,7 +46,7 @@ class Company:
         out = np.empty((2, len(block)))
         leaves = self.forest.find_leaves(block)
         bags = np.ascontiguousarray(in_bag)
-        kernels.place_among_members(leaves, bags, own, self.member_ends, self.members, values, observed, out)
+        member_kernels.place_among_members(leaves, bags, own, self.member_ends, self.members, values, observed, out)
         return out
 
 
@@ -83,7 +83,7 @@ class Neighbours:
         out = np.empty(len(own))
         points = _as_points(values, self.is_set, self.centres, self.ranges)
         n_copies, total = np.zeros(len(own), dtype=np.int64), np.empty(PIECE, dtype=np.float32)
-        kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_set, own, n_copies, total, out)
+        member_kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_set, own, n_copies, total, out)
         return np.where(np.isinf(out), 0.0, out / max(1, len(values)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import kernels
+from rfod._forest import kernels, votes
 from rfod._forest.bench import bench, space_for, workspace
 from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
@@ -110,7 +110,7 @@ class Forest:
             n_rows, trees = leaves.shape[1], self.trees
             own = np.zeros((3, n_rows))  # kernels are compiled for contiguous arrays only
             n_votes, first = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows)
-            kernels.predict_values(leaves, trees.leaf_value, trees.leaf_variance, bags, n_votes, first, own)
+            votes.predict_values(leaves, trees.leaf_value, trees.leaf_variance, bags, n_votes, first, own)
             out[:, part] = own
         return out
 
@@ -124,11 +124,11 @@ class Forest:
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
             own = np.empty((4, leaves.shape[1]))
             n_votes, summed = self._sum_shares(leaves, bags)
-            kernels.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
+            votes.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
             if self._table is None:
-                kernels.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)
+                votes.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)
             else:
-                kernels.spread_table(leaves, *self._table, bags, best[part], n_votes, own)
+                votes.spread_table(leaves, *self._table, bags, best[part], n_votes, own)
             out[:, part] = own
         return best, out
 
@@ -148,10 +148,10 @@ class Forest:
         n_votes = np.zeros(n_rows, dtype=np.int64)
         if self._table is None:
             summed = np.zeros((n_rows, self.n_classes))
-            kernels.sum_shares(leaves, *self.trees.shares, bags, n_votes, summed)
+            votes.sum_shares(leaves, *self.trees.shares, bags, n_votes, summed)
         else:
             summed = np.zeros((n_rows, int(self._table[1])))
-            kernels.sum_table(leaves, *self._table, bags, n_votes, summed.reshape(-1))
+            votes.sum_table(leaves, *self._table, bags, n_votes, summed.reshape(-1))
         return n_votes, summed
 
     @cached_property

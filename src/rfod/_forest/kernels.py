@@ -1,6 +1,6 @@
-"""The compiled part: grow trees, score them out of bag, send rows down, gather what the leaves say.
+"""Compiled: grow trees, score them out of bag, send rows down.
 
-All compiled code is in this one file, because a cached kernel does not notice a change in another file it calls.
+What calls each other stays in this one file, because a cached kernel does not notice a change in another file it calls.
 
 A tree is a run of 64-bit words. An inner node is one word::
 
@@ -21,26 +21,18 @@ Every tree has a random stream of its own, keyed by (seed, column, tree): result
 what, or in which order.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
-# No kernel allocates: it works in arrays that it is given. So nothing has to be counted, and less is compiled.
-_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-_BARE = _COMPILED | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by kernels only
-kernel = njit(**_COMPILED)
-inner = njit(**_BARE)
-merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself
-exact = njit(**_BARE, fastmath={"reassoc"})  # adds whole numbers only, which is exact in any order
+from rfod._forest.compiled import exact, inner, kernel, merged
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_UNIT = 2.0**-53
-_U0, _U1, _U2, _U3, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 2, 3, 4, 6, 7))
+_U0, _U1, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 4, 6, 7))
 _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
@@ -1210,7 +1202,7 @@ def _find_class(entry_class, low, high, klass):
     return low if low < end and entry_class[low] == klass else -1
 
 
-# ---------------------------------------------------------------------------------------------------------- prediction
+# -------------------------------------------------------------------------------------------------------------- leaves
 
 
 @kernel
@@ -1221,243 +1213,6 @@ def find_leaves(columns, words, word_starts, leaf_starts, workspace, out):
         end = word_starts[tree + 1] if tree + 1 < n_trees else words.shape[0]
         n_words = end - word_starts[tree]
         _descend(columns, n_rows, words, word_starts[tree], n_words, leaf_starts[tree], workspace, out[tree])
-
-
-@kernel
-def predict_values(leaves, leaf_value, leaf_variance, in_bag, n_votes, first, out):
-    """Numeric target, for every row of leaves (trees, rows): out[0] the mean of the trees, out[1] their standard
-    deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
-    (in_bag may be empty); a row without any tree gets NaN. out and n_votes come as zeros; first[i] is set to what the
-    first tree says: of differences from it sums are taken, which are exactly 0 where all agree."""
-    n_trees, n_rows = leaves.shape
-    for tree in range(n_trees):
-        if in_bag.shape[0] > 0:
-            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, out[0], out[1], out[2])
-        else:
-            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, out[0], out[1], out[2])
-    for i in range(n_rows):
-        votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
-        if votes > 0:
-            mean = out[0, i] / votes
-            out[0, i] = first[i] + mean
-            variance = out[1, i] / votes - mean * mean
-            out[1, i] = np.sqrt(variance) if variance > 0.0 else 0.0
-            out[2, i] /= votes
-        else:
-            out[0, i] = out[1, i] = out[2, i] = np.nan
-
-
-@inner
-def _hear_all(leaves, is_first, leaf_value, leaf_variance, first, total, squares, within):
-    """Add what one tree says of every row."""
-    for i in range(leaves.shape[0]):
-        leaf = np.uint64(leaves[i])
-        if is_first:
-            first[i] = leaf_value[leaf]
-        difference = leaf_value[leaf] - first[i]
-        total[i] += difference
-        squares[i] += difference * difference
-        within[i] += leaf_variance[leaf]
-
-
-@inner
-def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total, squares, within):
-    """The same, but of rows that the tree has not seen."""
-    for i in range(leaves.shape[0]):
-        if is_out[i]:
-            continue
-        leaf = np.uint64(leaves[i])
-        if n_votes[i] == 0:
-            first[i] = leaf_value[leaf]
-        n_votes[i] += 1
-        difference = leaf_value[leaf] - first[i]
-        total[i] += difference
-        squares[i] += difference * difference
-        within[i] += leaf_variance[leaf]
-
-
-@kernel
-def sum_shares(leaves, entry_ends, entry_class, entry_share, in_bag, n_votes, summed):
-    """Categorical target: add to summed[i, k] what every tree gives class k for row i, and count the trees. `in_bag` as
-    in predict_values."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):  # tree by tree, so that its leaves stay in cache
-        for i in range(leaves.shape[1]):
-            if has_bags and in_bag[tree, i]:
-                continue
-            n_votes[i] += 1
-            leaf = np.uint64(leaves[tree, i])
-            for entry in range(entry_ends[leaf], entry_ends[leaf + _U1]):
-                summed[i, entry_class[entry]] += entry_share[entry]
-
-
-@kernel
-def sum_table(leaves, table, width, in_bag, n_votes, summed):
-    """The same from a table of all classes of all leaves, `width` of them, a multiple of four: no row has to ask how
-    many there are. table and summed have one dimension."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):
-        for i in range(np.uint64(leaves.shape[1])):
-            if has_bags and in_bag[tree, i]:
-                continue
-            n_votes[i] += 1
-            at, to = np.uint64(leaves[tree, i]) * width, i * width
-            for _ in range(width >> _U2):
-                share_0, share_1, share_2, share_3 = table[at], table[at + _U1], table[at + _U2], table[at + _U3]
-                sum_0, sum_1, sum_2, sum_3 = summed[to], summed[to + _U1], summed[to + _U2], summed[to + _U3]
-                summed[to], summed[to + _U1] = sum_0 + share_0, sum_1 + share_1
-                summed[to + _U2], summed[to + _U3] = sum_2 + share_2, sum_3 + share_3
-                at += _U4
-                to += _U4
-
-
-@kernel
-def pick_classes(summed, n_votes, n_classes, observed, best, out):
-    """best[i] the likeliest class, out[0] its probability, out[2] the probability of the observed class (0 where it is
-    negative: never seen), out[3] that of all classes which are no likelier than the observed one. A row without any
-    tree gets best = -1 and NaN. out[1] is set to 0, or NaN."""
-    for i in range(summed.shape[0]):
-        if n_votes[i] == 0:
-            best[i] = -1
-            out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
-            continue
-        top = 0
-        for klass in range(1, n_classes):
-            if summed[i, klass] > summed[i, top]:
-                top = klass
-        best[i] = top
-        out[0, i] = summed[i, top] / n_votes[i]
-        out[1, i] = 0.0
-        own = summed[i, observed[i]] if observed[i] >= 0 else 0.0
-        no_likelier = 0.0
-        for klass in range(n_classes):
-            if summed[i, klass] <= own:
-                no_likelier += summed[i, klass]
-        out[2, i] = own / n_votes[i]
-        out[3, i] = no_likelier / n_votes[i]
-
-
-@kernel
-def spread_shares(leaves, entry_ends, entry_class, entry_share, in_bag, best, n_votes, out):
-    """out[1] = standard deviation of the probability of the likeliest class over the trees."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            if not (has_bags and in_bag[tree, i]):
-                leaf = leaves[tree, i]
-                entry = _find_class(entry_class, entry_ends[leaf], entry_ends[leaf + 1], best[i])
-                share = np.float64(entry_share[entry]) if entry >= 0 else 0.0
-                out[1, i] += (share - out[0, i]) * (share - out[0, i])
-    for i in range(leaves.shape[1]):
-        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
-
-
-@kernel
-def spread_table(leaves, table, width, in_bag, best, n_votes, out):
-    """The same from a table."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):
-        for i in range(leaves.shape[1]):
-            if not (has_bags and in_bag[tree, i]):
-                share = np.float64(table[np.uint64(leaves[tree, i]) * width + np.uint64(best[i])])
-                out[1, i] += (share - out[0, i]) * (share - out[0, i])
-    for i in range(leaves.shape[1]):
-        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
-
-
-# ------------------------------------------------------------------------------------------- rows of a kept sample
-
-
-@kernel
-def weigh_members(leaves, in_bag, own, member_ends, members, out):
-    """out[i, r] = how much row r of a sample counts for row i: per tree, the sample's rows in the leaf of i share a
-    weight of 1, and out is the mean over trees. leaves (tree, i) are those of `find_leaves`; the rows of the sample in
-    leaf l are members[member_ends[l]:member_ends[l + 1]]; own[i] is i's own place in the sample, or -1, and counts for
-    nothing. `in_bag` as in predict_values. A row without any company gets zeros."""
-    for i in range(leaves.shape[1]):
-        n_votes = 0
-        for r in range(out.shape[1]):
-            out[i, r] = 0.0
-        for tree in range(leaves.shape[0]):
-            if in_bag.shape[0] > 0 and in_bag[tree, i]:
-                continue
-            low, high = member_ends[leaves[tree, i]], member_ends[leaves[tree, i] + 1]
-            n_others = high - low
-            for place in range(low, high):
-                if members[place] == own[i]:
-                    n_others -= 1
-            if n_others == 0:
-                continue
-            n_votes += 1
-            for place in range(low, high):
-                if members[place] != own[i]:
-                    out[i, members[place]] += 1.0 / n_others
-        for r in range(out.shape[1]):
-            out[i, r] /= max(n_votes, 1)
-
-
-@kernel
-def place_among_members(leaves, in_bag, own, member_ends, members, values, observed, out):
-    """Of the members that `weigh_members` would weigh for row i: out[0, i] the weight of those with values below
-    observed[i], out[1, i] that of those not above it. NaN for a row without any company."""
-    for i in range(leaves.shape[1]):
-        n_votes, below, up_to = 0, 0.0, 0.0
-        for tree in range(leaves.shape[0]):
-            if in_bag.shape[0] > 0 and in_bag[tree, i]:
-                continue
-            n_others, n_below, n_up_to = 0, 0, 0
-            for place in range(member_ends[leaves[tree, i]], member_ends[leaves[tree, i] + 1]):
-                is_other = members[place] != own[i]
-                n_others += is_other
-                n_below += is_other & (values[members[place]] < observed[i])
-                n_up_to += is_other & (values[members[place]] <= observed[i])
-            if n_others > 0:
-                n_votes += 1
-                below += n_below / n_others
-                up_to += n_up_to / n_others
-        out[0, i] = below / n_votes if n_votes > 0 else np.nan
-        out[1, i] = up_to / n_votes if n_votes > 0 else np.nan
-
-
-@kernel
-def nearest_rows(rows, pieces, n_sample, is_set, own, n_copies, total, out):
-    """out[i] = smallest sum over columns of the distances of row i from a row of the sample: |difference| of numbers, 0
-    or 1 for sets; a gap is 1 away from any value. rows (row, column) and pieces (piece of the sample, column, row) are
-    float32, gaps NaN; the last piece is filled up with anything. own[i], i's own place in the sample or -1, is passed
-    over, and so is one exact copy: it may be the row itself. n_copies (rows) are zeros, total is as long as a piece.
-
-    Plain loops along a piece, which stays in cache; the compiler turns them into vector instructions."""
-    n_rows, n_columns, n_piece = rows.shape[0], rows.shape[1], pieces.shape[2]
-    nothing, one = np.float32(0.0), np.float32(1.0)
-    for i in range(n_rows):
-        out[i] = np.inf
-    for p in range(pieces.shape[0]):
-        start = p * n_piece
-        for i in range(n_rows):
-            for r in range(n_piece):
-                total[r] = nothing
-            for j in range(n_columns):
-                mine, others = rows[i, j], pieces[p, j]
-                if mine != mine:
-                    for r in range(n_piece):
-                        total[r] += one if others[r] == others[r] else nothing
-                elif is_set[j]:
-                    for r in range(n_piece):
-                        total[r] += one if others[r] != mine else nothing
-                else:
-                    for r in range(n_piece):
-                        difference = abs(others[r] - mine)
-                        total[r] += difference if difference == difference else one
-            if start <= own[i] < start + n_piece:
-                total[own[i] - start] = np.float32(np.inf)
-            best = out[i]
-            for r in range(n_piece if n_piece < n_sample - start else n_sample - start):
-                if total[r] < best:
-                    if total[r] == nothing and n_copies[i] == 0:
-                        n_copies[i] = 1
-                    else:
-                        best = np.float64(total[r])
-            out[i] = best
 
 
 # ---------------------------------------------------------------------------------------------------------- validation

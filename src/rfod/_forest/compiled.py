@@ -1,0 +1,16 @@
+"""How kernels are compiled.
+
+No kernel allocates: it works in arrays that it is given. So nothing has to be counted, and less is compiled. A cached
+kernel does not notice a change of these options: remove the caches then.
+"""
+
+from typing import Any
+
+from numba import njit
+
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_BARE = _COMPILED | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by kernels only
+kernel = njit(**_COMPILED)
+inner = njit(**_BARE)
+merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself
+exact = njit(**_BARE, fastmath={"reassoc"})  # adds whole numbers only, which is exact in any order

@@ -1,0 +1,150 @@
+"""Compiled: what the leaves of many trees say of a row, put together."""
+
+import numpy as np
+
+from rfod._forest.compiled import inner, kernel
+
+_U1, _U2, _U3, _U4 = (np.uint64(number) for number in (1, 2, 3, 4))
+
+
+@kernel
+def predict_values(leaves, leaf_value, leaf_variance, in_bag, n_votes, first, out):
+    """Numeric target, for every row of leaves (trees, rows): out[0] the mean of the trees, out[1] their standard
+    deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
+    (in_bag may be empty); a row without any tree gets NaN. out and n_votes come as zeros; first[i] is set to what the
+    first tree says: of differences from it sums are taken, which are exactly 0 where all agree."""
+    n_trees, n_rows = leaves.shape
+    for tree in range(n_trees):
+        if in_bag.shape[0] > 0:
+            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, out[0], out[1], out[2])
+        else:
+            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, out[0], out[1], out[2])
+    for i in range(n_rows):
+        votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
+        if votes > 0:
+            mean = out[0, i] / votes
+            out[0, i] = first[i] + mean
+            variance = out[1, i] / votes - mean * mean
+            out[1, i] = np.sqrt(variance) if variance > 0.0 else 0.0
+            out[2, i] /= votes
+        else:
+            out[0, i] = out[1, i] = out[2, i] = np.nan
+
+
+@inner
+def _hear_all(leaves, is_first, leaf_value, leaf_variance, first, total, squares, within):
+    """Add what one tree says of every row."""
+    for i in range(leaves.shape[0]):
+        leaf = np.uint64(leaves[i])
+        if is_first:
+            first[i] = leaf_value[leaf]
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
+
+
+@inner
+def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total, squares, within):
+    """The same, but of rows that the tree has not seen."""
+    for i in range(leaves.shape[0]):
+        if is_out[i]:
+            continue
+        leaf = np.uint64(leaves[i])
+        if n_votes[i] == 0:
+            first[i] = leaf_value[leaf]
+        n_votes[i] += 1
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
+
+
+@kernel
+def sum_shares(leaves, entry_ends, entry_class, entry_share, in_bag, n_votes, summed):
+    """Categorical target: add to summed[i, k] what every tree gives class k for row i, and count the trees. `in_bag` as
+    in predict_values."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):  # tree by tree, so that its leaves stay in cache
+        for i in range(leaves.shape[1]):
+            if has_bags and in_bag[tree, i]:
+                continue
+            n_votes[i] += 1
+            leaf = np.uint64(leaves[tree, i])
+            for entry in range(entry_ends[leaf], entry_ends[leaf + _U1]):
+                summed[i, entry_class[entry]] += entry_share[entry]
+
+
+@kernel
+def sum_table(leaves, table, width, in_bag, n_votes, summed):
+    """The same from a table of all classes of all leaves, `width` of them, a multiple of four: no row has to ask how
+    many there are. table and summed have one dimension."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(np.uint64(leaves.shape[1])):
+            if has_bags and in_bag[tree, i]:
+                continue
+            n_votes[i] += 1
+            at, to = np.uint64(leaves[tree, i]) * width, i * width
+            for _ in range(width >> _U2):
+                share_0, share_1, share_2, share_3 = table[at], table[at + _U1], table[at + _U2], table[at + _U3]
+                sum_0, sum_1, sum_2, sum_3 = summed[to], summed[to + _U1], summed[to + _U2], summed[to + _U3]
+                summed[to], summed[to + _U1] = sum_0 + share_0, sum_1 + share_1
+                summed[to + _U2], summed[to + _U3] = sum_2 + share_2, sum_3 + share_3
+                at += _U4
+                to += _U4
+
+
+@kernel
+def pick_classes(summed, n_votes, n_classes, observed, best, out):
+    """best[i] the likeliest class, out[0] its probability, out[2] the probability of the observed class (0 where it is
+    negative: never seen), out[3] that of all classes which are no likelier than the observed one. A row without any
+    tree gets best = -1 and NaN. out[1] is set to 0, or NaN."""
+    for i in range(summed.shape[0]):
+        if n_votes[i] == 0:
+            best[i] = -1
+            out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
+            continue
+        top = 0
+        for klass in range(1, n_classes):
+            if summed[i, klass] > summed[i, top]:
+                top = klass
+        best[i] = top
+        out[0, i] = summed[i, top] / n_votes[i]
+        out[1, i] = 0.0
+        own = summed[i, observed[i]] if observed[i] >= 0 else 0.0
+        no_likelier = 0.0
+        for klass in range(n_classes):
+            if summed[i, klass] <= own:
+                no_likelier += summed[i, klass]
+        out[2, i] = own / n_votes[i]
+        out[3, i] = no_likelier / n_votes[i]
+
+
+@kernel
+def spread_shares(leaves, entry_ends, entry_class, entry_share, in_bag, best, n_votes, out):
+    """out[1] = standard deviation of the probability of the likeliest class over the trees."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            if not (has_bags and in_bag[tree, i]):
+                leaf, share = leaves[tree, i], 0.0
+                for entry in range(entry_ends[leaf], entry_ends[leaf + 1]):
+                    if entry_class[entry] == best[i]:
+                        share = np.float64(entry_share[entry])
+                out[1, i] += (share - out[0, i]) * (share - out[0, i])
+    for i in range(leaves.shape[1]):
+        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
+
+
+@kernel
+def spread_table(leaves, table, width, in_bag, best, n_votes, out):
+    """The same from a table."""
+    has_bags = in_bag.shape[0] > 0
+    for tree in range(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            if not (has_bags and in_bag[tree, i]):
+                share = np.float64(table[np.uint64(leaves[tree, i]) * width + np.uint64(best[i])])
+                out[1, i] += (share - out[0, i]) * (share - out[0, i])
+    for i in range(leaves.shape[1]):
+        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
