@@ -56,15 +56,11 @@ def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) ->
     In random order, for the table may be sorted, and of a large leaf only some are heard.
     """
     rows = np.random.default_rng(0).permutation(rows)
-    leaves = forest.find_leaves(block)[:, rows].ravel()
-    digits = leaves.astype(np.uint16) if forest.trees.n_leaves <= 2**16 else leaves  # few are sorted digit by digit
-    order = np.argsort(digits, kind="stable")
-    n_members = np.bincount(leaves, minlength=forest.trees.n_leaves)
-    first = np.cumsum(n_members) - n_members
-    heard = np.arange(len(order)) - first[leaves[order]] < MOST_MEMBERS
-    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.minimum(n_members, MOST_MEMBERS))])
-    members = rows[order[heard] % max(1, len(rows))]
-    return Company(forest, len(block), ends, np.asarray(members, dtype=np.int64))
+    leaves, n_leaves = forest.find_leaves(block), forest.trees.n_leaves
+    counts, ends = np.zeros(n_leaves, dtype=np.int64), np.empty(n_leaves + 1, dtype=np.int64)
+    members = np.empty(len(leaves) * len(rows), dtype=np.int64)
+    member_kernels.list_members(leaves, rows, MOST_MEMBERS, counts, ends, members)
+    return Company(forest, len(block), ends, members[: ends[-1]].copy())
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,15 +115,24 @@ class Forest:
         return out
 
     def predict_classes(
-        self, block: NDArray[np.uint8], observed: NDArray[np.int32], in_bag: NDArray[np.uint8] = NO_BAG
+        self,
+        block: NDArray[np.uint8],
+        observed: NDArray[np.int32],
+        in_bag: NDArray[np.uint8] = NO_BAG,
+        shares: Floats | None = None,
     ) -> tuple[NDArray[np.int32], Floats]:
         """Likeliest class, and (4, rows): its probability, the spread of that over trees, the observed class's
-        probability, and that of all classes no likelier than the observed one."""
+        probability, and that of all classes no likelier than the observed one.
+
+        `shares`, as from `predict_shares`, is filled for as many of the rows as it has room for."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
             own = np.empty((4, leaves.shape[1]))
             n_votes, summed = self._sum_shares(leaves, bags)
+            if shares is not None:
+                room = shares[part]
+                room[:] = self._as_shares(n_votes, summed)[: len(room)]
             votes.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
             if self._table is None:
                 votes.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)
@@ -137,8 +146,11 @@ class Forest:
         out = np.empty((len(block), self.n_classes))
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
             n_votes, summed = self._sum_shares(leaves, bags)
-            out[part] = summed[:, : self.n_classes] / np.maximum(n_votes, 1)[:, None]
+            out[part] = self._as_shares(n_votes, summed)
         return out
+
+    def _as_shares(self, n_votes: NDArray[np.int64], summed: Floats) -> Floats:
+        return summed[:, : self.n_classes] / np.maximum(n_votes, 1)[:, None]
 
     def _sum_shares(
         self, leaves: NDArray[np.int32], bags: NDArray[np.uint8]

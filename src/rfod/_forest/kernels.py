@@ -336,9 +336,11 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
         bits = _bits_of(gain - square / node_weight)  # a number below 0 has bits below 0
         is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (bits > best + _AHEAD_BITS)
         best, best_cut = (bits if is_best else best), (i + 1 if is_best else best_cut)
-    for i in range(n_codes - 1):
-        code = sequence[i]
-        for g in range(group_end[code] - (packed[code] >> 32), group_end[code]):
+    if left.shape[0] <= n_node:  # whatever is shorter, in one plain loop
+        for klass in range(left.shape[0]):
+            left[klass] = 0
+    else:
+        for g in range(n_node):
             left[row_class[grouped[g]]] = 0
     return _number_of(best), best_cut
 

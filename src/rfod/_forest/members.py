@@ -6,6 +6,27 @@ from rfod._forest.compiled import kernel
 
 
 @kernel
+def list_members(leaves, rows, most, counts, member_ends, members):
+    """List the rows of each leaf, in the order of `rows` and at most so many of them: those of leaf l are then
+    members[member_ends[l]:member_ends[l + 1]]. leaves (tree, row) are those of `find_leaves`; counts are zeros."""
+    for tree in range(leaves.shape[0]):
+        for row in rows:
+            counts[leaves[tree, row]] += 1
+    n_listed = 0
+    for leaf in range(counts.shape[0]):
+        member_ends[leaf] = n_listed
+        n_listed += min(counts[leaf], most)
+        counts[leaf] = 0
+    member_ends[counts.shape[0]] = n_listed
+    for tree in range(leaves.shape[0]):
+        for row in rows:
+            leaf = leaves[tree, row]
+            if counts[leaf] < most:
+                members[member_ends[leaf] + counts[leaf]] = row
+                counts[leaf] += 1
+
+
+@kernel
 def weigh_members(leaves, in_bag, own, member_ends, members, out):
     """out[i, r] = how much row r of a sample counts for row i: per tree, the sample's rows in the leaf of i share a
     weight of 1, and out is the mean over trees. leaves (tree, i) are those of `find_leaves`; the rows of the sample in

@@ -20,6 +20,7 @@ from rfod._table.frames import Table
 from rfod.model import UNSEEN_SHARE, Judged, Model
 
 TASK_ROWS = 16_384
+SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
 
 
@@ -84,25 +85,40 @@ def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> Rows:
     return Rows(encoded, as_block(codes))
 
 
+Check = Callable[[int, Judged, NDArray[np.float64]], None]
+"""Called as check(column, judged, shares) when the cells of a column have been judged; shares of the first rows are
+the probabilities of all categories."""
+
+
 def judge(
-    model: Model, rows: Rows, n_jobs: int | None, progress: Progress = silent, *, look_around: bool = True
+    model: Model,
+    rows: Rows,
+    n_jobs: int | None,
+    progress: Progress = silent,
+    *,
+    look_around: bool = True,
+    check: Check | None = None,
 ) -> Judged:
     """Compare every cell with what the model expects.
 
     Distances from the model's neighbours are measured when its row score asks for it, unless `look_around` is off.
+    Rows of the training table are judged a whole column at a time; then it can be checked too.
     """
     n_rows, n_columns = len(rows), len(model.forests)
     encoded, block = rows.encoded, rows.block
     cell_scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
     nearest = np.zeros(n_rows)
     expected = tuple(np.empty(n_rows, dtype=np.int32 if forest.n_classes else np.float64) for forest in model.forests)
+    judged = Judged(expected, cell_scores, uncertainty, local, nearest)
 
     def task(j: int, part: slice) -> None:
         forest, observed = model.forests[j], encoded[j][part]
         in_bag = rows.in_bag(j)
+        n_shares = 0 if check is None else min(n_rows, SHARES_LIMIT // max(1, forest.n_classes))
+        shares = np.empty((n_shares, forest.n_classes))
         if forest.n_classes:
             classes = as_classes(observed)
-            best, out = forest.predict_classes(block[part], classes, in_bag)
+            best, out = forest.predict_classes(block[part], classes, in_bag, shares)
             cell_scores[part, j] = categorical_scores(classes, best, out[2], model.distance)
             expected[j][part] = best
             local[part, j] = np.where((observed == UNSEEN) & (best >= 0), UNSEEN_SHARE, out[3])
@@ -112,6 +128,8 @@ def judge(
             expected[j][part] = out[0]
             local[part, j] = np.sqrt(out[2] + out[1] ** 2)
         uncertainty[part, j] = np.where(np.isnan(out[1]), 0.0, out[1])
+        if check is not None:
+            check(j, judged, shares)
 
     def measure(part: slice) -> None:
         nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
@@ -125,7 +143,7 @@ def judge(
     whole = [slice(0, n_rows)] if rows.bag else _parts(n_rows, -(-n_tasks // n_columns))
     tasks += [partial(task, j, part) for part in whole for j in range(n_columns)]
     run_tasks(tasks, n_jobs, "judging", progress)
-    return Judged(expected, cell_scores, uncertainty, local, nearest)
+    return judged
 
 
 def _parts(n_rows: int, n_wanted: int) -> list[slice]:

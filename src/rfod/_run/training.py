@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -36,7 +36,6 @@ CALIBRATION_CELLS = 4_096  # per column, about
 SAMPLE_ROWS = 4_096  # that the model keeps
 INTERVAL_ROWS = 256  # that intervals are tried on
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: room for them is set aside together
-SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +62,16 @@ class Trained:
         """
         return judge(self.model, self.rows(rows), n_jobs, progress, look_around=look_around)
 
-    def rows(self, picked: NDArray[np.int64] | None = None) -> Rows:
-        """Training rows (all for None), with the trees that have seen them."""
+    def rows(
+        self, picked: NDArray[np.int64] | None = None, bag: Callable[[int], NDArray[np.uint8]] | None = None
+    ) -> Rows:
+        """Training rows (all for None), with the trees that have seen them, which `bag` may remember."""
         every: Any = slice(None) if picked is None else picked
+        find_bag = bag or self.bag
         return Rows(
             [column[every] for column in self.encoded],
             as_block(self.codes[:, every]),
-            lambda j: self.bag(j)[:, every],
+            lambda j: find_bag(j)[:, every],
             np.arange(self.codes.shape[1]) if picked is None else picked,
         )
 
@@ -151,31 +153,32 @@ def train(
 
 def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress) -> Trained:
     """Judge training rows out of bag: how good the forests are, and what scores rows and cells of training have."""
-    model = trained.model
-    judged = trained.judge_rows(sample, n_jobs, progress)
-    rows, expecting = trained.rows(_spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed)), Expecting(model)
+    model, columns = trained.model, range(len(trained.targets))
+    bag = lru_cache(effective_n_jobs(n_jobs))(trained.bag)  # a column is judged and checked by one thread
+    rows, expecting = trained.rows(_spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed), bag), Expecting(model)
+    fitness, floors, offsets = np.full(len(columns), np.nan), np.zeros(len(columns)), [np.zeros(0) for _ in columns]
 
-    def check(j: int) -> tuple[float, float, Floats]:
+    def check(j: int, judged: Judged, shares: Floats) -> None:
         """Of one column: fitness, floor of the spread, how far values are from the middle of their distribution."""
-        fitness = _fitness(trained, judged, sample, j)
-        if model.is_set[j]:
-            return fitness, 0.0, np.zeros(0)
-        scores = judged.cell_scores[:, j]
-        residuals = scores[scores < SCORE_LIMIT] * model.ranges[j]  # an infinite value has no residual to learn from
-        floor = spread_floor(residuals, float(model.ranges[j]))
-        return fitness, floor, _known(expecting.offset(rows, j))
+        fitness[j] = _fitness(trained, judged, shares, sample, j)
+        if not model.is_set[j]:
+            scores = judged.cell_scores[:, j]
+            residuals = (
+                scores[scores < SCORE_LIMIT] * model.ranges[j]
+            )  # an infinite value has no residual to learn from
+            floors[j] = spread_floor(residuals, float(model.ranges[j]))
+            offsets[j] = _known(expecting.offset(rows, j))
 
-    columns = range(len(model.columns))
-    checked = run_tasks([partial(check, j) for j in columns], n_jobs, "checking", progress)
-    fitness, floors, offsets = zip(*checked, strict=True)
-    model = replace(model, fitness=np.array(fitness), floors=np.array(floors), interval_calibration=offsets)
+    judged = judge(model, trained.rows(sample, bag), n_jobs, progress, check=check)
+    model = replace(model, fitness=fitness, floors=floors, interval_calibration=tuple(offsets))
     step = max(1, len(judged.cell_scores) // CALIBRATION_CELLS)
     known = tuple(_known(model.strangeness(judged, j)[::step]) for j in columns)
     model = replace(model, cell_calibration=known)
-    middles = [centre_and_scale(part) for part in model.row_parts(judged)]
-    model = replace(
-        model, centres=np.array([centre for centre, _ in middles]), scales=np.array([s for _, s in middles])
-    )
+    if model.params["aggregation"] == "consensus":
+        middles = [centre_and_scale(part) for part in model.row_parts(judged)]
+        model = replace(
+            model, centres=np.array([centre for centre, _ in middles]), scales=np.array([s for _, s in middles])
+        )
     return replace(trained, model=replace(model, calibration=np.sort(model.row_scores(judged))))
 
 
@@ -242,17 +245,16 @@ def _spread_rows(rows: NDArray[np.int64], n_wanted: int, seed: int) -> NDArray[n
     return np.sort(np.random.default_rng(seed).choice(rows, n_wanted, replace=False, shuffle=False))
 
 
-def _fitness(trained: Trained, judged: Judged, rows: NDArray[np.int64] | None, j: int) -> float:
+def _fitness(trained: Trained, judged: Judged, shares: Floats, rows: NDArray[np.int64] | None, j: int) -> float:
     """Out-of-bag fitness of one forest over the calibration rows that have a value and a judge."""
-    forest, target = trained.model.forests[j], trained.targets[j]
+    target = trained.targets[j]
     if target.constant:
         return float("nan")
-    picked = np.arange(trained.codes.shape[1]) if rows is None else rows
-    if not forest.n_classes:
-        observed = target.values[picked]
+    every: Any = slice(None) if rows is None else rows
+    if not target.n_classes:
+        observed = target.values[every]
         known = np.isfinite(observed) & ~np.isnan(judged.expected[j])
         return coefficient_of_determination(observed[known], judged.expected[j][known])
-    picked = picked[(target.classes[picked] >= 0) & (judged.expected[j] >= 0)]
-    picked = picked[: max(1, SHARES_LIMIT // forest.n_classes)]
-    shares = forest.predict_shares(as_block(trained.codes[:, picked]), trained.bag(j)[:, picked])
-    return weighted_auc(target.classes[picked], shares)
+    classes = target.classes[every][: len(shares)]
+    known = (classes >= 0) & (judged.expected[j][: len(shares)] >= 0)
+    return weighted_auc(classes[known], shares[known])
