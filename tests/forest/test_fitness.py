@@ -8,12 +8,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
+from inner_kernels import draw_bag, open_stream, unseen_rows
 from reference import fitness as reference
 from reference.scores import ReferenceForest
 from reference.streams import Stream, bag_of
 from reference.tables import any_target, cases, make_case
 from reference.trees import replay, trees_of
-from rfod._forest import kernels
 from rfod._forest.fitness import coefficient_of_determination, weighted_auc
 from rfod._forest.params import GrowthParams
 
@@ -75,12 +75,12 @@ def test_more_unseen_rows_than_asked_for(n_classes, monkeypatch):
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 10), st.integers(0, 2**31))
 def test_judges_are_unseen(n_rows, n_draws, max_judged, seed):
     state = np.zeros(1, dtype=np.uint64)
-    kernels.open_stream(state, np.uint64(seed), 0, 0)
+    open_stream(state, np.uint64(seed), 0, 0)
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
-    n_sampled = kernels.draw_bag(state, n_rows, n_draws, times, drawn)
+    n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
     rows = 100 + np.arange(n_rows)
     judges = np.zeros(n_rows + 1, dtype=np.uint64)
-    judges = judges[: kernels.unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
+    judges = judges[: unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
     unseen = set(rows[times == 0].tolist())
     assert set(judges.tolist()) <= unseen
     assert len(judges) == min(len(unseen), max_judged)

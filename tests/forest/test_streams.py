@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inner_kernels import draw_bag, draw_below, open_stream
 from reference.streams import Stream, bag_of
 from reference.tables import any_target, cases, make_case
-from rfod._forest import kernels
 
 whole = st.integers(0, 2**31 - 1)
 
@@ -26,11 +26,11 @@ def test_split_mix_as_published():
 @given(whole, st.integers(0, 10_000), st.integers(0, 10_000), st.integers(1, 2**31))
 def test_draws_are_those_of_the_stream(seed, column, tree, n):
     state = np.zeros(1, dtype=np.uint64)
-    kernels.open_stream(state, np.uint64(seed), column, tree)
+    open_stream(state, np.uint64(seed), column, tree)
     stream = Stream(seed, column, tree)
     assert int(state[0]) == stream.state
     for _ in range(5):
-        drawn = kernels.draw_below(state, n)
+        drawn = draw_below(state, n)
         assert drawn == stream.below(n)
         assert 0 <= drawn < n
 
@@ -38,9 +38,9 @@ def test_draws_are_those_of_the_stream(seed, column, tree, n):
 @given(whole, st.integers(1, 80), st.integers(1, 80))
 def test_bags_are_those_of_the_stream(seed, n_rows, n_draws):
     state = np.zeros(1, dtype=np.uint64)
-    kernels.open_stream(state, np.uint64(seed), 3, 5)
+    open_stream(state, np.uint64(seed), 3, 5)
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
-    n_distinct = kernels.draw_bag(state, n_rows, n_draws, times, drawn)
+    n_distinct = draw_bag(state, n_rows, n_draws, times, drawn)
     bag = bag_of(seed, 3, 5, n_rows, n_draws)
     assert sum(bag.values()) == n_draws
     assert {position: count for position, count in enumerate(times.tolist()) if count} == bag

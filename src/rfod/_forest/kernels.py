@@ -25,7 +25,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from rfod._forest.compiled import exact, inner, kernel, merged
+from rfod._forest.compiled import MINUS_ONE, ONE, ZERO, exact, inner, kernel, merged
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -37,7 +37,6 @@ _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
-_NONE = np.int64(0)  # a plain 0 would be compiled for by itself
 _LEAF = 1 << 28
 _ULEAF = np.uint64(_LEAF)
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
@@ -70,7 +69,7 @@ def _mix(z):
     return z ^ (z >> _U31)
 
 
-@kernel
+@inner
 def open_stream(state, seed, column, tree):
     """Set the one-element `state` to the start of the stream of (seed, column, tree)."""
     key = _mix(np.uint64(seed) + _GOLDEN)
@@ -78,14 +77,14 @@ def open_stream(state, seed, column, tree):
     state[0] = _mix((key ^ np.uint64(tree)) + _GOLDEN)
 
 
-@kernel
+@inner
 def draw_below(state, n):
     """One whole number from 0 to n - 1."""
     state[0] += _GOLDEN
     return np.int64(np.float64(_mix(state[0]) >> _U11) * _TO_UNIT * n)
 
 
-@kernel
+@inner
 def draw_bag(state, n_rows, n_draws, times, drawn):
     """Draw with replacement; `times` (zeros) counts positions, `drawn`, which has a place more than rows can be drawn,
     lists the distinct ones; returns how many. No branch: whether a row was drawn before cannot be predicted."""
@@ -146,7 +145,7 @@ def _list_codes(mask, hand, present):
 
     A place is 256 * hand + code.
     """
-    n_present = 0
+    n_present = ZERO
     for word in range(hand * 4, hand * 4 + 4):
         bits = mask[word]
         mask[word] = 0
@@ -221,7 +220,7 @@ def _mark_codes(n_codes, hand, histograms):
 @inner
 def _sort_by_key(items, n_items, key):
     """Shell sort of items[:n_items] by key[item]; compiles in a tenth of the time of numpy's sort."""
-    gap = 1
+    gap = ONE
     while gap < n_items // 3:
         gap = 3 * gap + 1
     while gap > 0:
@@ -259,8 +258,8 @@ def _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf):
     packed[first], total[first] = 0, 0.0
     mask[marks] &= ~_U1
     n_missing = missing_packed >> 32
-    left_packed, left_total, low = 0, 0.0, 0
-    best, best_cut = 0, 0
+    left_packed, left_total, low = ZERO, 0.0, ZERO
+    best, best_cut = ZERO, ZERO
     for word in range(_U4):
         bits = mask[marks + word]
         mask[marks + word] = 0
@@ -296,8 +295,8 @@ def _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf):
 def _scan_sequence(sequence, n_codes, packed, total, node_packed, node_mean, min_leaf):
     """Best cut of a sequence of codes by variance reduction: (gain, number of codes on the left; 0 for none)."""
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
-    left_packed, left_total = 0, 0.0
-    best_gain, best_cut = 0.0, 0
+    left_packed, left_total = ZERO, 0.0
+    best_gain, best_cut = 0.0, ZERO
     for i in range(n_codes - 1):
         left_packed += packed[sequence[i]]
         left_total += total[sequence[i]]
@@ -316,10 +315,13 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
     """The same by Gini impurity. Moves rows of one code after the other to the left; cost does not grow with the number
     of classes. `grouped` lists the node's rows by code; left: zeros; square: sum of the squared class weights."""
     node_packed, square, min_leaf = node
-    best, best_cut = 0, 0
+    best, best_cut = ZERO, ZERO
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
-    left_packed, left_square, shared = 0, 0, 0  # shared: sum over classes of weight on the left times weight in all
-    moved = 0
+    left_packed, left_square, shared = (
+        ZERO,
+        ZERO,
+        ZERO,
+    )  # shared: sum over classes of weight on the left times weight in all
     for i in range(n_codes - 1):
         code = sequence[i]
         moved = group_end[code]
@@ -363,9 +365,9 @@ def _move_code(joint, at, left, node_counts):
 def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, node):
     """The same from the weights of all (code, class) pairs, for large nodes and few classes; all weights as floats."""
     node_packed, node_square, min_leaf = node
-    best, best_cut = 0, 0
+    best, best_cut = ZERO, ZERO
     n_node, node_weight = node_packed >> 32, np.float64(node_packed & _WEIGHT)
-    left_packed, left_square, shared, square = 0, 0.0, 0.0, np.float64(node_square)
+    left_packed, left_square, shared, square = ZERO, 0.0, 0.0, np.float64(node_square)
     for i in range(n_codes - 1):
         left_packed += packed[sequence[i]]
         more_square, more_shared = _move_code(joint, np.uint64(sequence[i] * n_classes), left, node_counts)
@@ -384,7 +386,7 @@ def _scan_joint(sequence, n_codes, packed, joint, n_classes, left, node_counts, 
 @inner
 def _write_set(sequence, n_codes, cut, packed, node_packed, right_set):
     """The bit set of the codes that go right; codes the node has never met follow the heavier side."""
-    left_weight = 0
+    left_weight = ZERO
     for i in range(cut):
         left_weight += packed[sequence[i]] & _WEIGHT
     default = -1 if 2 * left_weight < (node_packed & _WEIGHT) else 0
@@ -444,11 +446,11 @@ def _split_values(
     (first_base, stride), (candidates, slot_of, is_set, n_codes) = layout, features
     histograms, share, present, hand_feature, hand_base, best_set = scratch
     mask, packed, total = histograms
-    best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
-    n_features, n_looked = candidates.shape[0], _NONE
+    best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
+    n_features, n_looked = candidates.shape[0], ZERO
     is_few = end - start < _U256
     while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
-        n_hand, n_drawn = 0, min(n_features, max(n_tried, n_looked + 1))
+        n_hand, n_drawn = ZERO, n_tried if n_looked < n_tried else n_looked + 1
         while n_hand < HAND and n_looked < n_drawn:
             feature = _draw_feature(state, candidates, n_looked)
             n_looked += 1
@@ -479,7 +481,7 @@ def _split_values(
             _order_by_share(present, n_present, packed, total, share)
             gain, cut = _scan_sequence(present, n_present, packed, total, node_packed, node_mean, min_leaf)
             if gain > _AHEAD * best_gain:
-                best_gain, best_feature, best_threshold, best_shift = gain, feature, 0, 0
+                best_gain, best_feature, best_threshold, best_shift = gain, feature, ZERO, ZERO
                 _write_set(present, n_present, cut, packed, node_packed, best_set)
             for i in range(n_present):
                 packed[present[i]], total[present[i]] = 0, 0.0
@@ -508,13 +510,13 @@ def _split_classes(
     (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
     n_classes, n_node = node_weights.shape[0], np.int64(end - start)
-    node_square, majority, hand = np.int64(0), np.int64(0), np.int64(0)
+    node_square, majority, hand = ZERO, ZERO, ZERO
     for klass in range(n_classes):
         node_weights[klass] = np.float64(node_counts[klass])
         node_square += node_counts[klass] * node_counts[klass]
         majority = klass if node_counts[klass] > node_counts[majority] else majority
-    best_gain, best_feature, best_threshold, best_shift = least_gain, -1, 0, 0
-    n_looked = _NONE
+    best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
+    n_looked = ZERO
     while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
         feature = _draw_feature(state, candidates, n_looked)
         n_looked += 1
@@ -537,7 +539,7 @@ def _split_classes(
                 packed[code] += row_packed[row_of[i]]
         n_present = _list_codes(mask, hand, present)
         if not use_joint:
-            place = 0
+            place = ZERO
             for i in range(n_present):
                 group_end[present[i]] = place
                 place += packed[present[i]] >> 32
@@ -574,10 +576,10 @@ def _split_classes(
             if gain > _AHEAD * best_gain:
                 best_gain, best_feature = gain, feature
                 if is_set[feature]:
-                    best_threshold, best_shift = 0, 0
+                    best_threshold, best_shift = ZERO, ZERO
                     _write_set(present, n_present, cut, packed, node_packed, best_set)
                 else:
-                    left_weight = _NONE
+                    left_weight = ZERO
                     for i in range(cut):
                         left_weight += packed[present[i]] & _WEIGHT
                     side = scan_pass if has_missing else -1
@@ -607,7 +609,7 @@ def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, l
     slots, nodes, ends, order, stack = workspace
     root = np.uint64(word_base)
     n_slots = _pass_top(columns, n_rows, words, root, n_words, slots, nodes, ends)
-    slot = 0
+    slot = ZERO
     while slot < n_slots and words[nodes[slot]] & _ULEAF:
         slot += 1
     if slot == n_slots:
@@ -642,7 +644,7 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
     nodes[0] = root
     is_small = n_words < 2 * SLOTS and n_words <= _WORDS_PER_ROW * n_rows
     step = 1 + n_rows // _ASKED
-    n_slots, n_before = 1, 0
+    n_slots, n_before = ONE, ZERO
     while n_slots > n_before:
         n_before = n_slots
         for slot in range(n_before):
@@ -689,7 +691,7 @@ def _pass_set(columns, column, n_rows, words, child, n_set_words, slots, old, ne
     for code in range(n_codes):
         n_right += (words[child + (code >> _U6)] >> (code & _U63)) & _U1
     listed = np.uint64(n_right + n_right <= n_codes)
-    n_runs, before = 0, listed ^ _U1
+    n_runs, before = ZERO, listed ^ _U1
     for code in range(n_codes):
         side = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
         n_runs += (side == listed) & (before != listed)
@@ -713,7 +715,7 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
     `order` into the other: left ones from the front, right ones from behind; every row is written to both."""
     stride = half = np.uint64(n_rows)
     stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = node, np.uint64(first), np.uint64(last), _U0
-    top = 0
+    top = ZERO
     while top >= 0:
         at, start, end, here = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
         top -= 1
@@ -819,8 +821,8 @@ def _grow_tree(
     for row in range(n_rows):
         row_of[row] = row
 
-    n_words, n_leaves, n_entries = np.int64(1), np.int64(0), np.int64(0)
-    top, near_end = 0, 0
+    n_words, n_leaves, n_entries = ONE, ZERO, ZERO
+    top, near_end = ZERO, ZERO
     stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n_rows, 0, 0
     while top >= 0:
         start, end, depth, word_at = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
@@ -830,7 +832,7 @@ def _grow_tree(
             near_end = end
         low_row, high_row = np.uint64(start), np.uint64(end)
 
-        node_packed, node_total = np.int64(0), 0.0
+        node_packed, node_total = ZERO, 0.0
         for i in range(low_row, high_row):
             node_packed += row_packed[row_of[i]]
             node_total += row_total[row_of[i]]
@@ -855,7 +857,7 @@ def _grow_tree(
         layout = (np.uint64(0), np.uint64(capacity))
         if end <= near_end:
             layout = (np.uint64((n_predictors - 1) * capacity), _UNEAR)
-        best_gain, best_feature, best_threshold, best_shift = least_gain, np.int64(-1), 0, 0
+        best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
         if end - start >= 2 * min_leaf and depth < max_depth and differs < high_row:
             if by_class:
                 _count_classes(table, row_of, low_row, high_row, node_counts)
@@ -991,7 +993,7 @@ def grow_trees(
     for p in range(n_predictors):
         slot_of[allowed[p]] = p
     features = (candidates, slot_of, is_set, n_codes)
-    n_words_before, n_leaves_before, n_entries = np.int64(0), np.int64(0), np.int64(0)
+    n_words_before, n_leaves_before, n_entries = ZERO, ZERO, ZERO
     word_ends[0] = leaf_ends[0] = 0
 
     for tree in range(n_trees):
@@ -1042,7 +1044,7 @@ def grow_trees(
         n_judges = unseen_rows(state, rows, times, n_sampled, max_judged, judges)
         for p in range(n_predictors):
             _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
-        _descend(columns, n_judges, words_read, n_words_before, n_words, _NONE, workspace, leaves)
+        _descend(columns, n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
         if has_classes:
             fitness[tree] = _auc(
                 judges, n_judges, leaves, classes, n_classes, n_leaves, entries, n_leaves_before, tallies
@@ -1087,7 +1089,7 @@ def _write_entries(counts, n_classes, row_class, row_of, start, end, weight, ent
 # -------------------------------------------------------------------------------------------------- out-of-bag fitness
 
 
-@kernel
+@inner
 def unseen_rows(state, rows, times, n_sampled, max_judged, judges):
     """The rows that were not drawn; when there are more than `max_judged`, that many of them at random. Returns how
     many there are; `judges` has room for one more."""
@@ -1160,10 +1162,10 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_b
     _sort_by_key(order, n_entries, keys)
 
     area, weight = 0.0, 0.0
-    at = 0
+    at = ZERO
     for klass in range(n_classes):
         begin = at
-        listed_rows, listed_hits = 0, 0
+        listed_rows, listed_hits = ZERO, ZERO
         while at < n_entries and entry_class[first_entry + order[at]] == klass:
             listed_rows += rows_in_leaf[leaf_of_entry[order[at]]]
             listed_hits += rows_of_entry[order[at]]
@@ -1178,7 +1180,7 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_b
         ordered = hits * (0.5 * others)
         i = begin
         while i < at:
-            j, hits, others = i, 0, 0
+            j, hits, others = i, ZERO, ZERO
             while j < at and keys[order[j]] == keys[order[i]]:
                 hits += rows_of_entry[order[j]]
                 others += rows_in_leaf[leaf_of_entry[order[j]]] - rows_of_entry[order[j]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rfod._forest.compiled import kernel
+from rfod._forest.compiled import ONE, ZERO, kernel
 
 
 @kernel
@@ -12,10 +12,10 @@ def list_members(leaves, rows, most, counts, member_ends, members):
     for tree in range(leaves.shape[0]):
         for row in rows:
             counts[leaves[tree, row]] += 1
-    n_listed = 0
+    n_listed = ZERO
     for leaf in range(counts.shape[0]):
         member_ends[leaf] = n_listed
-        n_listed += min(counts[leaf], most)
+        n_listed += counts[leaf] if counts[leaf] < most else most
         counts[leaf] = 0
     member_ends[counts.shape[0]] = n_listed
     for tree in range(leaves.shape[0]):
@@ -33,7 +33,7 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
     leaf l are members[member_ends[l]:member_ends[l + 1]]; own[i] is i's own place in the sample, or -1, and counts for
     nothing. `in_bag` as in predict_values. A row without any company gets zeros."""
     for i in range(leaves.shape[1]):
-        n_votes = 0
+        n_votes = ZERO
         for r in range(out.shape[1]):
             out[i, r] = 0.0
         for tree in range(leaves.shape[0]):
@@ -51,7 +51,7 @@ def weigh_members(leaves, in_bag, own, member_ends, members, out):
                 if members[place] != own[i]:
                     out[i, members[place]] += 1.0 / n_others
         for r in range(out.shape[1]):
-            out[i, r] /= max(n_votes, 1)
+            out[i, r] /= n_votes if n_votes > 0 else ONE
 
 
 @kernel
@@ -59,11 +59,11 @@ def place_among_members(leaves, in_bag, own, member_ends, members, values, obser
     """Of the members that `weigh_members` would weigh for row i: out[0, i] the weight of those with values below
     observed[i], out[1, i] that of those not above it. NaN for a row without any company."""
     for i in range(leaves.shape[1]):
-        n_votes, below, up_to = 0, 0.0, 0.0
+        n_votes, below, up_to = ZERO, 0.0, 0.0
         for tree in range(leaves.shape[0]):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
-            n_others, n_below, n_up_to = 0, 0, 0
+            n_others, n_below, n_up_to = ZERO, ZERO, ZERO
             for place in range(member_ends[leaves[tree, i]], member_ends[leaves[tree, i] + 1]):
                 is_other = members[place] != own[i]
                 n_others += is_other

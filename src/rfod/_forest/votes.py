@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rfod._forest.compiled import inner, kernel
+from rfod._forest.compiled import ZERO, inner, kernel
 
 _U1, _U2, _U3, _U4 = (np.uint64(number) for number in (1, 2, 3, 4))
 
@@ -105,7 +105,7 @@ def pick_classes(summed, n_votes, n_classes, observed, best, out):
             best[i] = -1
             out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
             continue
-        top = 0
+        top = ZERO
         for klass in range(1, n_classes):
             if summed[i, klass] > summed[i, top]:
                 top = klass

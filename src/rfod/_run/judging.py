@@ -118,7 +118,7 @@ def judge(
         shares = np.empty((n_shares, forest.n_classes))
         if forest.n_classes:
             classes = as_classes(observed)
-            best, out = forest.predict_classes(block[part], classes, in_bag, shares)
+            best, out = forest.predict_classes(block[part], classes, in_bag, shares if n_shares else None)
             cell_scores[part, j] = categorical_scores(classes, best, out[2], model.distance)
             expected[j][part] = best
             local[part, j] = np.where((observed == UNSEEN) & (best >= 0), UNSEEN_SHARE, out[3])
