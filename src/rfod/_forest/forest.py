@@ -19,6 +19,7 @@ BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay i
 MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
 LARGEST_TABLE = 2**23  # numbers
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Trees:
         return self.words.view(np.uint64), self.word_starts, self.leaf_starts
 
     @property
+    def numbers(self) -> tuple[Floats, Floats]:
+        """What the leaves say of numbers, as kernels take it."""
+        return self.leaf_value, self.leaf_variance
+
+    @property
     def shares(self) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
         """What the leaves say of classes, as kernels take it."""
         return self.entry_ends, self.entry_class, self.entry_share
@@ -106,11 +112,10 @@ class Forest:
         """(3, rows): mean of the trees, their standard deviation, mean variance within leaves. Numeric targets."""
         out = np.empty((3, len(block)))
         for part in _parts(len(block), BLOCK):
-            leaves, bags = self.find_leaves(block[part]), np.ascontiguousarray(in_bag[:, part])
-            n_rows, trees = leaves.shape[1], self.trees
-            own = np.zeros((3, n_rows))  # kernels are compiled for contiguous arrays only
-            n_votes, first = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows)
-            votes.predict_values(leaves, trees.leaf_value, trees.leaf_variance, bags, n_votes, first, own)
+            rows, bags = block[part], np.ascontiguousarray(in_bag[:, part])
+            n_rows, own = len(rows), np.zeros((3, len(rows)))  # kernels are compiled for contiguous arrays only
+            heard = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows), own
+            self._ask(rows, np.empty((1, n_rows), dtype=np.int32), self.trees.numbers, bags, heard)
             out[:, part] = own
         return out
 
@@ -184,9 +189,20 @@ class Forest:
 
     def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
         """(tree, row): the leaf of each row, counted over all trees."""
-        out = np.empty((self.trees.n_trees, len(block)), dtype=np.int32)
-        kernels.find_leaves(np.ascontiguousarray(block.T).reshape(-1), *self.trees.nodes, workspace(len(block)), out)
-        return out
+        leaves = np.empty((self.trees.n_trees, len(block)), dtype=np.int32)
+        self._ask(block, leaves, (NOTHING, NOTHING), NO_BAG, (np.zeros(0, dtype=np.int64), NOTHING, np.zeros((3, 0))))
+        return leaves
+
+    def _ask(
+        self,
+        block: NDArray[np.uint8],
+        leaves: NDArray[np.int32],
+        says: tuple[Floats, Floats],
+        in_bag: NDArray[np.uint8],
+        heard: tuple[NDArray[np.int64], Floats, Floats],
+    ) -> None:
+        columns = np.ascontiguousarray(block.T).reshape(-1)
+        kernels.ask_trees(columns, *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard)
 
     def _leaves_by_classes(
         self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]

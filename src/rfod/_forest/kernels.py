@@ -1,4 +1,4 @@
-"""Compiled: grow trees, score them out of bag, send rows down.
+"""Compiled: grow trees, score them out of bag, send rows down and hear numbers.
 
 What calls each other stays in this one file, because a cached kernel does not notice a change in another file it calls.
 
@@ -1206,17 +1206,72 @@ def _find_class(entry_class, low, high, klass):
     return low if low < end and entry_class[low] == klass else -1
 
 
-# -------------------------------------------------------------------------------------------------------------- leaves
+# ----------------------------------------------------------------------------------------------------------- all trees
 
 
 @kernel
-def find_leaves(columns, words, word_starts, leaf_starts, workspace, out):
-    """out[tree, i] = leaf of row i in the tree, counted over all trees; columns are codes, feature after feature."""
-    n_trees, n_rows = out.shape
+def ask_trees(columns, words, word_starts, leaf_starts, workspace, leaves, says, in_bag, heard):
+    """Send rows down all trees; columns are codes, feature after feature. leaves[tree, i] is then the leaf of row i in
+    the tree, counted over all trees; it may be that of the last tree only, when there is room for no more.
+
+    Numeric target, unless there is nothing to hear (`says`, the values and variances of all leaves, are empty): out[0]
+    is the mean of the trees, out[1] their standard deviation, out[2] the mean variance within the leaves. Trees with
+    in_bag[tree, i] are left out for row i (in_bag may be empty); a row without any tree gets NaN. out and n_votes come
+    as zeros; first[i] is set to what the first tree says: of differences from it sums are taken, which are exactly 0
+    where all agree.
+    """
+    (leaf_value, leaf_variance), (n_votes, first, out) = says, heard
+    n_trees, n_rows = word_starts.shape[0], leaves.shape[1]
     for tree in range(n_trees):
         end = word_starts[tree + 1] if tree + 1 < n_trees else words.shape[0]
+        reached = leaves[tree if leaves.shape[0] > 1 else ZERO]
         n_words = end - word_starts[tree]
-        _descend(columns, n_rows, words, word_starts[tree], n_words, leaf_starts[tree], workspace, out[tree])
+        _descend(columns, n_rows, words, word_starts[tree], n_words, leaf_starts[tree], workspace, reached)
+        if leaf_value.shape[0] == 0:
+            continue
+        if in_bag.shape[0] > 0:
+            _hear_some(reached, in_bag[tree], leaf_value, leaf_variance, n_votes, first, out[0], out[1], out[2])
+        else:
+            _hear_all(reached, tree == 0, leaf_value, leaf_variance, first, out[0], out[1], out[2])
+    for i in range(out.shape[1]):
+        votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
+        if votes > 0:
+            mean = out[0, i] / votes
+            out[0, i] = first[i] + mean
+            variance = out[1, i] / votes - mean * mean
+            out[1, i] = np.sqrt(variance) if variance > 0.0 else 0.0
+            out[2, i] /= votes
+        else:
+            out[0, i] = out[1, i] = out[2, i] = np.nan
+
+
+@inner
+def _hear_all(leaves, is_first, leaf_value, leaf_variance, first, total, squares, within):
+    """Add what one tree says of every row."""
+    for i in range(leaves.shape[0]):
+        leaf = np.uint64(leaves[i])
+        if is_first:
+            first[i] = leaf_value[leaf]
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
+
+
+@inner
+def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total, squares, within):
+    """The same, but of rows that the tree has not seen."""
+    for i in range(leaves.shape[0]):
+        if is_out[i]:
+            continue
+        leaf = np.uint64(leaves[i])
+        if n_votes[i] == 0:
+            first[i] = leaf_value[leaf]
+        n_votes[i] += 1
+        difference = leaf_value[leaf] - first[i]
+        total[i] += difference
+        squares[i] += difference * difference
+        within[i] += leaf_variance[leaf]
 
 
 # ---------------------------------------------------------------------------------------------------------- validation

@@ -8,7 +8,7 @@ from rfod._forest.compiled import ONE, ZERO, kernel
 @kernel
 def list_members(leaves, rows, most, counts, member_ends, members):
     """List the rows of each leaf, in the order of `rows` and at most so many of them: those of leaf l are then
-    members[member_ends[l]:member_ends[l + 1]]. leaves (tree, row) are those of `find_leaves`; counts are zeros."""
+    members[member_ends[l]:member_ends[l + 1]]. leaves (tree, row) are those of `ask_trees`; counts are zeros."""
     for tree in range(leaves.shape[0]):
         for row in rows:
             counts[leaves[tree, row]] += 1
@@ -29,9 +29,9 @@ def list_members(leaves, rows, most, counts, member_ends, members):
 @kernel
 def weigh_members(leaves, in_bag, own, member_ends, members, out):
     """out[i, r] = how much row r of a sample counts for row i: per tree, the sample's rows in the leaf of i share a
-    weight of 1, and out is the mean over trees. leaves (tree, i) are those of `find_leaves`; the rows of the sample in
+    weight of 1, and out is the mean over trees. leaves (tree, i) are those of `ask_trees`; the rows of the sample in
     leaf l are members[member_ends[l]:member_ends[l + 1]]; own[i] is i's own place in the sample, or -1, and counts for
-    nothing. `in_bag` as in predict_values. A row without any company gets zeros."""
+    nothing. `in_bag` as in `ask_trees`. A row without any company gets zeros."""
     for i in range(leaves.shape[1]):
         n_votes = ZERO
         for r in range(out.shape[1]):

@@ -1,69 +1,16 @@
-"""Compiled: what the leaves of many trees say of a row, put together."""
+"""Compiled: what the leaves of many trees say of the classes of a row, put together."""
 
 import numpy as np
 
-from rfod._forest.compiled import ZERO, inner, kernel
+from rfod._forest.compiled import ZERO, kernel
 
 _U1, _U2, _U3, _U4 = (np.uint64(number) for number in (1, 2, 3, 4))
 
 
 @kernel
-def predict_values(leaves, leaf_value, leaf_variance, in_bag, n_votes, first, out):
-    """Numeric target, for every row of leaves (trees, rows): out[0] the mean of the trees, out[1] their standard
-    deviation, out[2] the mean variance within the leaves. Trees i with in_bag[i, row] are left out for that row
-    (in_bag may be empty); a row without any tree gets NaN. out and n_votes come as zeros; first[i] is set to what the
-    first tree says: of differences from it sums are taken, which are exactly 0 where all agree."""
-    n_trees, n_rows = leaves.shape
-    for tree in range(n_trees):
-        if in_bag.shape[0] > 0:
-            _hear_some(leaves[tree], in_bag[tree], leaf_value, leaf_variance, n_votes, first, out[0], out[1], out[2])
-        else:
-            _hear_all(leaves[tree], tree == 0, leaf_value, leaf_variance, first, out[0], out[1], out[2])
-    for i in range(n_rows):
-        votes = n_votes[i] if in_bag.shape[0] > 0 else n_trees
-        if votes > 0:
-            mean = out[0, i] / votes
-            out[0, i] = first[i] + mean
-            variance = out[1, i] / votes - mean * mean
-            out[1, i] = np.sqrt(variance) if variance > 0.0 else 0.0
-            out[2, i] /= votes
-        else:
-            out[0, i] = out[1, i] = out[2, i] = np.nan
-
-
-@inner
-def _hear_all(leaves, is_first, leaf_value, leaf_variance, first, total, squares, within):
-    """Add what one tree says of every row."""
-    for i in range(leaves.shape[0]):
-        leaf = np.uint64(leaves[i])
-        if is_first:
-            first[i] = leaf_value[leaf]
-        difference = leaf_value[leaf] - first[i]
-        total[i] += difference
-        squares[i] += difference * difference
-        within[i] += leaf_variance[leaf]
-
-
-@inner
-def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total, squares, within):
-    """The same, but of rows that the tree has not seen."""
-    for i in range(leaves.shape[0]):
-        if is_out[i]:
-            continue
-        leaf = np.uint64(leaves[i])
-        if n_votes[i] == 0:
-            first[i] = leaf_value[leaf]
-        n_votes[i] += 1
-        difference = leaf_value[leaf] - first[i]
-        total[i] += difference
-        squares[i] += difference * difference
-        within[i] += leaf_variance[leaf]
-
-
-@kernel
 def sum_shares(leaves, entry_ends, entry_class, entry_share, in_bag, n_votes, summed):
     """Categorical target: add to summed[i, k] what every tree gives class k for row i, and count the trees. `in_bag` as
-    in predict_values."""
+    in `ask_trees`."""
     has_bags = in_bag.shape[0] > 0
     for tree in range(leaves.shape[0]):  # tree by tree, so that its leaves stay in cache
         for i in range(leaves.shape[1]):
