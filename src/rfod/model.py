@@ -100,9 +100,9 @@ class Model:
     """Per numeric column, how far from the middle of their distributions (a few of) the training cells are, judged the
     same way, ascending; empty for others."""
     centres: Floats
-    """Of the parts of the consensus score, over training rows judged out of bag: their medians."""
+    """Of the parts of the consensus score, over training rows judged out of bag: their medians; 0 for other scores."""
     scales: Floats
-    """Their spreads."""
+    """Their spreads; 1 for other scores."""
     calibration: Floats
     """Row scores of (a sample of) the training rows, judged the same way, ascending."""
 

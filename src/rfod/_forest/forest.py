@@ -129,15 +129,14 @@ class Forest:
         """Likeliest class, and (4, rows): its probability, the spread of that over trees, the observed class's
         probability, and that of all classes no likelier than the observed one.
 
-        `shares`, as from `predict_shares`, is filled for as many of the rows as it has room for."""
+        `shares`, if there is room for them, are those of `predict_shares`."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
         for part, leaves, bags in self._leaves_by_classes(block, in_bag):
             own = np.empty((4, leaves.shape[1]))
             n_votes, summed = self._sum_shares(leaves, bags)
             if shares is not None:
-                room = shares[part]
-                room[:] = self._as_shares(n_votes, summed)[: len(room)]
+                shares[part] = self._as_shares(n_votes, summed)
             votes.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
             if self._table is None:
                 votes.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)

@@ -317,11 +317,8 @@ def _scan_classes(sequence, n_codes, packed, grouped, group_end, row_class, row_
     node_packed, square, min_leaf = node
     best, best_cut = ZERO, ZERO
     n_node, node_weight = node_packed >> 32, node_packed & _WEIGHT
-    left_packed, left_square, shared = (
-        ZERO,
-        ZERO,
-        ZERO,
-    )  # shared: sum over classes of weight on the left times weight in all
+    # shared: sum over classes of weight on the left times weight in all
+    left_packed, left_square, shared = ZERO, ZERO, ZERO
     for i in range(n_codes - 1):
         code = sequence[i]
         moved = group_end[code]
@@ -1043,7 +1040,8 @@ def grow_trees(
         judges, columns, leaves, workspace, tallies = judging
         n_judges = unseen_rows(state, rows, times, n_sampled, max_judged, judges)
         for p in range(n_predictors):
-            _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
+            if importances[tree, allowed[p]] > 0.0:  # the tree asks for it
+                _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
         _descend(columns, n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
         if has_classes:
             fitness[tree] = _auc(
@@ -1216,9 +1214,9 @@ def ask_trees(columns, words, word_starts, leaf_starts, workspace, leaves, says,
 
     Numeric target, unless there is nothing to hear (`says`, the values and variances of all leaves, are empty): out[0]
     is the mean of the trees, out[1] their standard deviation, out[2] the mean variance within the leaves. Trees with
-    in_bag[tree, i] are left out for row i (in_bag may be empty); a row without any tree gets NaN. out and n_votes come
-    as zeros; first[i] is set to what the first tree says: of differences from it sums are taken, which are exactly 0
-    where all agree.
+    in_bag[tree, i] are left out for row i (in_bag may be empty); a row without any tree gets NaN. `heard` are n_votes,
+    first and out; n_votes and out come as zeros. first[i] is set to what the first tree says: of differences from it
+    sums are taken, which are exactly 0 where all agree.
     """
     (leaf_value, leaf_variance), (n_votes, first, out) = says, heard
     n_trees, n_rows = word_starts.shape[0], leaves.shape[1]

@@ -85,9 +85,9 @@ def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> Rows:
     return Rows(encoded, as_block(codes))
 
 
-Check = Callable[[int, Judged, NDArray[np.float64]], None]
-"""Called as check(column, judged, shares) when the cells of a column have been judged; shares of the first rows are
-the probabilities of all categories."""
+Check = Callable[[int, Judged, NDArray[np.float64] | None], None]
+"""Called as check(column, judged, shares) when all cells of a column have been judged; shares (row, category) are the
+probabilities of all its categories, if these are not too many."""
 
 
 def judge(
@@ -102,7 +102,7 @@ def judge(
     """Compare every cell with what the model expects.
 
     Distances from the model's neighbours are measured when its row score asks for it, unless `look_around` is off.
-    Rows of the training table are judged a whole column at a time; then it can be checked too.
+    With a `check`, and for rows of the training table, a task is a whole column.
     """
     n_rows, n_columns = len(rows), len(model.forests)
     encoded, block = rows.encoded, rows.block
@@ -114,11 +114,12 @@ def judge(
     def task(j: int, part: slice) -> None:
         forest, observed = model.forests[j], encoded[j][part]
         in_bag = rows.in_bag(j)
-        n_shares = 0 if check is None else min(n_rows, SHARES_LIMIT // max(1, forest.n_classes))
-        shares = np.empty((n_shares, forest.n_classes))
+        shares = None
+        if check is not None and 0 < n_rows * forest.n_classes <= SHARES_LIMIT:
+            shares = np.empty((n_rows, forest.n_classes))
         if forest.n_classes:
             classes = as_classes(observed)
-            best, out = forest.predict_classes(block[part], classes, in_bag, shares if n_shares else None)
+            best, out = forest.predict_classes(block[part], classes, in_bag, shares)
             cell_scores[part, j] = categorical_scores(classes, best, out[2], model.distance)
             expected[j][part] = best
             local[part, j] = np.where((observed == UNSEEN) & (best >= 0), UNSEEN_SHARE, out[3])
@@ -140,7 +141,7 @@ def judge(
     if look_around and model.params["aggregation"] == "consensus":
         _ = model.neighbours  # made once, before threads ask for it
         tasks += [partial(measure, part) for part in _parts(n_rows, n_tasks)]
-    whole = [slice(0, n_rows)] if rows.bag else _parts(n_rows, -(-n_tasks // n_columns))
+    whole = [slice(0, n_rows)] if rows.bag or check else _parts(n_rows, -(-n_tasks // n_columns))
     tasks += [partial(task, j, part) for part in whole for j in range(n_columns)]
     run_tasks(tasks, n_jobs, "judging", progress)
     return judged

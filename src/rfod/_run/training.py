@@ -17,7 +17,7 @@ from rfod._forest.forest import Forest, Grown, Predictors, Target, grow, prune
 from rfod._forest.params import GrowthParams
 from rfod._run.executors import Progress, run_tasks, silent
 from rfod._run.expecting import Expecting
-from rfod._run.judging import LAST_CLASS, Rows, as_block, as_classes, judge
+from rfod._run.judging import LAST_CLASS, SHARES_LIMIT, Rows, as_block, as_classes, judge
 from rfod._score.cells import SCORE_LIMIT, Distance, numeric_range
 from rfod._score.rows import centre_and_scale, row_means
 from rfod._score.surprise import spread_floor
@@ -65,13 +65,12 @@ class Trained:
     def rows(
         self, picked: NDArray[np.int64] | None = None, bag: Callable[[int], NDArray[np.uint8]] | None = None
     ) -> Rows:
-        """Training rows (all for None), with the trees that have seen them, which `bag` may remember."""
+        """Training rows (all for None), with the trees that have seen them; `bag` is for a caller that knows these."""
         every: Any = slice(None) if picked is None else picked
-        find_bag = bag or self.bag
         return Rows(
             [column[every] for column in self.encoded],
             as_block(self.codes[:, every]),
-            lambda j: find_bag(j)[:, every],
+            bag or (lambda j: self.bag(j)[:, every]),
             np.arange(self.codes.shape[1]) if picked is None else picked,
         )
 
@@ -154,22 +153,32 @@ def train(
 def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int | None, progress: Progress) -> Trained:
     """Judge training rows out of bag: how good the forests are, and what scores rows and cells of training have."""
     model, columns = trained.model, range(len(trained.targets))
-    bag = lru_cache(effective_n_jobs(n_jobs))(trained.bag)  # a column is judged and checked by one thread
-    rows, expecting = trained.rows(_spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed), bag), Expecting(model)
+    tried = _spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed)
+    asked = np.arange(trained.codes.shape[1]) if sample is None else np.union1d(sample, tried)
+
+    @lru_cache(2 * int(effective_n_jobs(n_jobs)))
+    def bag(j: int) -> NDArray[np.uint8]:
+        """Remembered, for a column is asked for twice in a row."""
+        return trained.bag(j)[:, asked]
+
+    def rows_of(picked: NDArray[np.int64]) -> Rows:
+        places = np.searchsorted(asked, picked)
+        return trained.rows(picked, lambda j: bag(j)[:, places])
+
+    rows, expecting = rows_of(tried), Expecting(model)
     fitness, floors, offsets = np.full(len(columns), np.nan), np.zeros(len(columns)), [np.zeros(0) for _ in columns]
 
-    def check(j: int, judged: Judged, shares: Floats) -> None:
+    def check(j: int, judged: Judged, shares: Floats | None) -> None:
         """Of one column: fitness, floor of the spread, how far values are from the middle of their distribution."""
-        fitness[j] = _fitness(trained, judged, shares, sample, j)
+        fitness[j] = _fitness(trained, judged, shares, calibrating, j)
         if not model.is_set[j]:
             scores = judged.cell_scores[:, j]
-            residuals = (
-                scores[scores < SCORE_LIMIT] * model.ranges[j]
-            )  # an infinite value has no residual to learn from
-            floors[j] = spread_floor(residuals, float(model.ranges[j]))
+            known = scores[scores < SCORE_LIMIT]  # an infinite value has no residual to learn from
+            floors[j] = spread_floor(known * model.ranges[j], float(model.ranges[j]))
             offsets[j] = _known(expecting.offset(rows, j))
 
-    judged = judge(model, trained.rows(sample, bag), n_jobs, progress, check=check)
+    calibrating = asked if sample is None else sample
+    judged = judge(model, rows_of(calibrating), n_jobs, progress, check=check)
     model = replace(model, fitness=fitness, floors=floors, interval_calibration=tuple(offsets))
     step = max(1, len(judged.cell_scores) // CALIBRATION_CELLS)
     known = tuple(_known(model.strangeness(judged, j)[::step]) for j in columns)
@@ -245,16 +254,18 @@ def _spread_rows(rows: NDArray[np.int64], n_wanted: int, seed: int) -> NDArray[n
     return np.sort(np.random.default_rng(seed).choice(rows, n_wanted, replace=False, shuffle=False))
 
 
-def _fitness(trained: Trained, judged: Judged, shares: Floats, rows: NDArray[np.int64] | None, j: int) -> float:
+def _fitness(trained: Trained, judged: Judged, shares: Floats | None, rows: NDArray[np.int64], j: int) -> float:
     """Out-of-bag fitness of one forest over the calibration rows that have a value and a judge."""
-    target = trained.targets[j]
+    target, expected = trained.targets[j], judged.expected[j]
     if target.constant:
         return float("nan")
-    every: Any = slice(None) if rows is None else rows
     if not target.n_classes:
-        observed = target.values[every]
-        known = np.isfinite(observed) & ~np.isnan(judged.expected[j])
-        return coefficient_of_determination(observed[known], judged.expected[j][known])
-    classes = target.classes[every][: len(shares)]
-    known = (classes >= 0) & (judged.expected[j][: len(shares)] >= 0)
-    return weighted_auc(classes[known], shares[known])
+        observed = target.values[rows]
+        known = np.isfinite(observed) & ~np.isnan(expected)
+        return coefficient_of_determination(observed[known], expected[known])
+    known = (target.classes[rows] >= 0) & (expected >= 0)
+    if shares is not None:
+        return weighted_auc(target.classes[rows[known]], shares[known])
+    picked = rows[known][: max(1, SHARES_LIMIT // target.n_classes)]
+    forest, block = trained.model.forests[j], as_block(trained.codes[:, picked])
+    return weighted_auc(target.classes[picked], forest.predict_shares(block, trained.bag(j)[:, picked]))
