@@ -35,6 +35,7 @@ _TO_UNIT = 2.0**-53
 _U0, _U1, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 4, 6, 7))
 _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
+_U64, _ALL = np.uint64(64), np.uint64(2**64 - 1)
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
 _LEAF = 1 << 28
@@ -48,10 +49,9 @@ HAND = 4  # features whose histograms are filled together
 CODES = 256  # of one histogram
 NEAR = 512  # subtrees of at most this many rows get their codes copied together
 SLOTS = 256  # nodes that all rows are compared with, at most: as many as a byte can tell apart
-_ASKED = 256  # rows that are asked, about, which nodes are crowded
-_CROWD = 8  # so many of them are a crowd
+_ASKED = 128  # rows that are asked, about, which nodes are crowded
+_CROWD = 4  # so many of them are a crowd
 _WORDS_PER_ROW = 2  # of a tree that is small for so many rows
-_MOST_RUNS = 8  # runs of codes that a set of codes is compared by
 _UNEAR = np.uint64(NEAR)
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
@@ -645,7 +645,7 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
     while n_slots > n_before:
         n_before = n_slots
         for slot in range(n_before):
-            crowd[slot] = _CROWD if is_small else 0
+            crowd[slot] = _ASKED if is_small else 0
         for i in range(0, 0 if is_small else n_rows, step):
             crowd[slots[i]] += 1
         for slot in range(n_before):
@@ -662,11 +662,14 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
                     _change_slots(columns, column, stride, slots, low, span, old, new)
                 nodes[slot], nodes[n_slots] = child, child + _U1
             else:
-                listed = _pass_set(columns, column, stride, words, child, n_set_words, slots, old, new)
-                if listed < 0:
+                n_right, n_left = _count_runs(words[child]), _count_runs(~words[child])
+                n_runs = n_right if n_right < n_left else n_left
+                if n_set_words > _U1 or n_runs * _CROWD > crowd[slot]:
                     continue
-                nodes[slot] = child + n_set_words + _U1 - np.uint64(listed)
-                nodes[n_slots] = child + n_set_words + np.uint64(listed)
+                is_right = n_right < n_left
+                _pass_set(columns, column, stride, words[child] if is_right else ~words[child], slots, old, new)
+                nodes[slot] = child + _U1 + np.uint64(not is_right)
+                nodes[n_slots] = child + _U1 + np.uint64(is_right)
             n_slots += 1
     return n_slots
 
@@ -680,30 +683,26 @@ def _change_slots(columns, column, n_rows, slots, low, span, old, new):
 
 
 @inner
-def _pass_set(columns, column, n_rows, words, child, n_set_words, slots, old, new):
-    """The same for a set of codes, run after run: of those that go right or of those that go left, whatever is less.
-    Returns which of the two, or -1 where there are too many runs."""
-    n_codes = n_set_words * np.uint64(64)
-    n_right = _U0
-    for code in range(n_codes):
-        n_right += (words[child + (code >> _U6)] >> (code & _U63)) & _U1
-    listed = np.uint64(n_right + n_right <= n_codes)
-    n_runs, before = ZERO, listed ^ _U1
-    for code in range(n_codes):
-        side = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
-        n_runs += (side == listed) & (before != listed)
-        before = side
-    if n_runs > _MOST_RUNS:
-        return -1
-    code = _U0
-    while code < n_codes:
-        start = code
-        while code < n_codes and (words[child + (code >> _U6)] >> (code & _U63)) & _U1 == listed:
-            code += _U1
-        if code > start:
-            _change_slots(columns, column, n_rows, slots, np.uint8(start), np.uint8(code - start - _U1), old, new)
-        code += _U1
-    return np.int64(listed)
+def _pass_set(columns, column, n_rows, listed, slots, old, new):
+    """The same for codes below 64 whose bits are 1 in `listed`, run after run."""
+    low = _U0
+    while listed != _U0:
+        start = np.uint64(_lowest_bit(listed))
+        listed >>= start
+        n_codes = np.uint64(_lowest_bit(~listed)) if listed != _ALL else _U64
+        _change_slots(columns, column, n_rows, slots, np.uint8(low + start), np.uint8(n_codes - _U1), old, new)
+        low += start + n_codes
+        listed = listed >> n_codes if n_codes < _U64 else _U0
+
+
+@inner
+def _count_runs(bits):
+    """How many runs of 1 there are."""
+    starts, n_runs = bits & ~(bits << _U1), ZERO
+    while starts != _U0:
+        starts &= starts - _U1
+        n_runs += 1
+    return n_runs
 
 
 @inner
@@ -726,6 +725,14 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
                 for i in range(here + start, here + end):
                     row = order[i]
                     goes_right = np.uint64(((np.uint64(columns[column + row]) - shift) & _U255) > threshold)
+                    order[left] = order[right] = row
+                    left += _U1 - goes_right
+                    right -= goes_right
+            elif n_set_words == _U1:
+                right_set = words[child]
+                for i in range(here + start, here + end):
+                    row = order[i]
+                    goes_right = (right_set >> (np.uint64(columns[column + row]) & _U63)) & _U1
                     order[left] = order[right] = row
                     left += _U1 - goes_right
                     right -= goes_right

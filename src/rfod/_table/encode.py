@@ -49,11 +49,13 @@ def encode_column(table: Table, column: Column) -> NDArray[np.float64] | NDArray
     if arrived.null_count == len(arrived):
         return np.full(len(arrived), MISSING, np.int32) if column.is_categorical else np.full(len(arrived), np.nan)
     _check_family(arrived, column)
-    values = plain(arrived)
     if not column.is_categorical:
-        return read_numbers(values, column.kind)
-    if column.kind == "categorical":
-        values = category_values(values, column.from_text)
+        return read_numbers(plain(arrived), column.kind)
+    values = arrived
+    if not (pa.types.is_dictionary(arrived.type) and family(arrived.type.value_type) == "text"):
+        values = plain(arrived)
+        if column.kind == "categorical":
+            values = category_values(values, column.from_text)
     to_category = as_category(column.kind, column.from_text)
     codes = {category: code for code, category in enumerate(column.categories)}
 

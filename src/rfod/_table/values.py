@@ -160,9 +160,10 @@ def map_distinct(
     """`lookup` of each value, called once per distinct value and chunk; `missing` for null."""
     parts = [np.empty(0, dtype)]
     for chunk in column.chunks:
-        encoded = chunk.dictionary_encode()
-        mapped = np.array([lookup(value) for value in encoded.dictionary.to_pylist()] + [missing], dtype)
-        parts.append(mapped[encoded.indices.fill_null(-1).to_numpy()])
+        encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        mapped = np.array([missing if value is None else lookup(value) for value in distinct] + [missing], dtype)
+        parts.append(mapped[encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy()])
     return np.concatenate(parts)
 
 
