@@ -14,7 +14,7 @@ from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
-BLOCK = 8192  # rows that go down a tree together: the tree and the block both stay in cache
+BLOCK = 32_768  # rows that go down a tree together
 BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache too
 MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
 LARGEST_TABLE = 2**23  # numbers
@@ -200,8 +200,7 @@ class Forest:
         in_bag: NDArray[np.uint8],
         heard: tuple[NDArray[np.int64], Floats, Floats],
     ) -> None:
-        columns = np.ascontiguousarray(block.T).reshape(-1)
-        kernels.ask_trees(columns, *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard)
+        kernels.ask_trees(_as_columns(block), *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard)
 
     def _leaves_by_classes(
         self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]
@@ -213,6 +212,16 @@ class Forest:
                 own = np.ascontiguousarray(leaves[:, part])
                 rows = slice(whole.start + part.start, whole.start + part.start + own.shape[1])
                 yield rows, own, np.ascontiguousarray(in_bag[:, rows])
+
+
+def _as_columns(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], np.uint64]:
+    """Rows as kernels take them: codes, feature after feature, and how far these are apart. Some rows of a larger table
+    that lies like that stay where they are."""
+    if block.strides[0] != 1 or block.strides[1] < len(block) or not block.flags.writeable:
+        block = np.array(block.T, order="C").T
+    (n_rows, n_features), apart = block.shape, block.strides[1]
+    codes = np.lib.stride_tricks.as_strided(block, ((n_features - 1) * apart + n_rows,), (1,))
+    return codes, np.uint64(apart)
 
 
 def _parts(n_rows: int, size: int) -> Iterator[slice]:

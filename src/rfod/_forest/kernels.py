@@ -596,8 +596,8 @@ def _split_classes(
 
 @inner
 def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, leaves):
-    """Leaf of each row in one tree of n_words; columns are codes, feature after feature, n_rows of each; leaves are
-    counted from leaf_base.
+    """Leaf of each row in one tree of n_words; columns are codes, feature after feature, and from where to where it is
+    to the same row of the next feature; leaves are counted from leaf_base.
 
     Nodes that many rows reach are passed by all rows at once, node by node, comparing bytes with vector instructions.
     Where that would take longer than going on with the few rows of a node, lists of rows are split at every node
@@ -635,7 +635,7 @@ def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, l
 def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
     """Send all rows through the nodes of a tree that many of them reach, through all of a small tree: slots[i] is then
     the number of row i's node in `nodes`. Returns how many there are. Some rows are asked on the way where they are."""
-    stride = np.uint64(n_rows)
+    (codes, stride), u_rows = columns, np.uint64(n_rows)
     for i in range(n_rows):
         slots[i] = 0
     nodes[0] = root
@@ -659,7 +659,7 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
                 threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
                 low, span = np.uint8((threshold + shift + _U1) & _U255), np.uint8(_U254 - threshold)
                 if threshold < _U255:
-                    _change_slots(columns, column, stride, slots, low, span, old, new)
+                    _change_slots(codes, column, u_rows, slots, low, span, old, new)
                 nodes[slot], nodes[n_slots] = child, child + _U1
             else:
                 n_right, n_left = _count_runs(words[child]), _count_runs(~words[child])
@@ -667,7 +667,7 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
                 if n_set_words > _U1 or n_runs * _CROWD > crowd[slot]:
                     continue
                 is_right = n_right < n_left
-                _pass_set(columns, column, stride, words[child] if is_right else ~words[child], slots, old, new)
+                _pass_set(codes, column, u_rows, words[child] if is_right else ~words[child], slots, old, new)
                 nodes[slot] = child + _U1 + np.uint64(not is_right)
                 nodes[n_slots] = child + _U1 + np.uint64(is_right)
             n_slots += 1
@@ -675,22 +675,22 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
 
 
 @inner
-def _change_slots(columns, column, n_rows, slots, low, span, old, new):
+def _change_slots(codes, column, n_rows, slots, low, span, old, new):
     """Rows of slot `old` with codes from low to low + span go to slot `new`; becomes vector instructions."""
     for i in range(n_rows):
         slot = slots[i]
-        slots[i] = new if (np.uint8(columns[column + i] - low) <= span) & (slot == old) else slot
+        slots[i] = new if (np.uint8(codes[column + i] - low) <= span) & (slot == old) else slot
 
 
 @inner
-def _pass_set(columns, column, n_rows, listed, slots, old, new):
+def _pass_set(codes, column, n_rows, listed, slots, old, new):
     """The same for codes below 64 whose bits are 1 in `listed`, run after run."""
     low = _U0
     while listed != _U0:
         start = np.uint64(_lowest_bit(listed))
         listed >>= start
         n_codes = np.uint64(_lowest_bit(~listed)) if listed != _ALL else _U64
-        _change_slots(columns, column, n_rows, slots, np.uint8(low + start), np.uint8(n_codes - _U1), old, new)
+        _change_slots(codes, column, n_rows, slots, np.uint8(low + start), np.uint8(n_codes - _U1), old, new)
         low += start + n_codes
         listed = listed >> n_codes if n_codes < _U64 else _U0
 
@@ -709,7 +709,7 @@ def _count_runs(bits):
 def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, order, stack, leaves):
     """Send the rows order[first:last] from a node to their leaves. Each node splits its list in two, from one half of
     `order` into the other: left ones from the front, right ones from behind; every row is written to both."""
-    stride = half = np.uint64(n_rows)
+    (codes, stride), half = columns, np.uint64(n_rows)
     stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = node, np.uint64(first), np.uint64(last), _U0
     top = ZERO
     while top >= 0:
@@ -724,7 +724,7 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
                 threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
                 for i in range(here + start, here + end):
                     row = order[i]
-                    goes_right = np.uint64(((np.uint64(columns[column + row]) - shift) & _U255) > threshold)
+                    goes_right = np.uint64(((np.uint64(codes[column + row]) - shift) & _U255) > threshold)
                     order[left] = order[right] = row
                     left += _U1 - goes_right
                     right -= goes_right
@@ -732,14 +732,14 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
                 right_set = words[child]
                 for i in range(here + start, here + end):
                     row = order[i]
-                    goes_right = (right_set >> (np.uint64(columns[column + row]) & _U63)) & _U1
+                    goes_right = (right_set >> (np.uint64(codes[column + row]) & _U63)) & _U1
                     order[left] = order[right] = row
                     left += _U1 - goes_right
                     right -= goes_right
             else:
                 for i in range(here + start, here + end):
                     row = order[i]
-                    code = np.uint64(columns[column + row])
+                    code = np.uint64(codes[column + row])
                     goes_right = (words[child + (code >> _U6)] >> (code & _U63)) & _U1
                     order[left] = order[right] = row
                     left += _U1 - goes_right
@@ -1049,7 +1049,7 @@ def grow_trees(
         for p in range(n_predictors):
             if importances[tree, allowed[p]] > 0.0:  # the tree asks for it
                 _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
-        _descend(columns, n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
+        _descend((columns, np.uint64(n_judges)), n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
         if has_classes:
             fitness[tree] = _auc(
                 judges, n_judges, leaves, classes, n_classes, n_leaves, entries, n_leaves_before, tallies
@@ -1216,8 +1216,8 @@ def _find_class(entry_class, low, high, klass):
 
 @kernel
 def ask_trees(columns, words, word_starts, leaf_starts, workspace, leaves, says, in_bag, heard):
-    """Send rows down all trees; columns are codes, feature after feature. leaves[tree, i] is then the leaf of row i in
-    the tree, counted over all trees; it may be that of the last tree only, when there is room for no more.
+    """Send rows down all trees; columns as in `_descend`. leaves[tree, i] is then the leaf of row i in the tree,
+    counted over all trees; it may be that of the last tree only, when there is room for no more.
 
     Numeric target, unless there is nothing to hear (`says`, the values and variances of all leaves, are empty): out[0]
     is the mean of the trees, out[1] their standard deviation, out[2] the mean variance within the leaves. Trees with

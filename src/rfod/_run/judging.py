@@ -19,7 +19,7 @@ from rfod._table.encode import UNSEEN, encode_column
 from rfod._table.frames import Table
 from rfod.model import UNSEEN_SHARE, Judged, Model
 
-TASK_ROWS = 16_384
+TASK_ROWS = 32_768
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
 
