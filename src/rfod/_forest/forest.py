@@ -132,24 +132,24 @@ class Forest:
         `shares`, if there is room for them, are those of `predict_shares`."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
-        for part, leaves, bags in self._leaves_by_classes(block, in_bag):
-            own = np.empty((4, leaves.shape[1]))
-            n_votes, summed = self._sum_shares(leaves, bags)
+        for part, leaves, first, bags in self._leaves_by_classes(block, in_bag):
+            own = np.empty((4, part.stop - part.start))
+            n_votes, summed = self._sum_shares(leaves, first, bags, own.shape[1])
             if shares is not None:
                 shares[part] = self._as_shares(n_votes, summed)
             votes.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
             if self._table is None:
-                votes.spread_shares(leaves, *self.trees.shares, bags, best[part], n_votes, own)
+                votes.spread_shares(leaves, first, *self.trees.shares, bags, best[part], n_votes, own)
             else:
-                votes.spread_table(leaves, *self._table, bags, best[part], n_votes, own)
+                votes.spread_table(leaves, first, *self._table, bags, best[part], n_votes, own)
             out[:, part] = own
         return best, out
 
     def predict_shares(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
         """(rows, classes): probability of every class; zeros for a row without any tree."""
         out = np.empty((len(block), self.n_classes))
-        for part, leaves, bags in self._leaves_by_classes(block, in_bag):
-            n_votes, summed = self._sum_shares(leaves, bags)
+        for part, leaves, first, bags in self._leaves_by_classes(block, in_bag):
+            n_votes, summed = self._sum_shares(leaves, first, bags, part.stop - part.start)
             out[part] = self._as_shares(n_votes, summed)
         return out
 
@@ -157,17 +157,16 @@ class Forest:
         return summed[:, : self.n_classes] / np.maximum(n_votes, 1)[:, None]
 
     def _sum_shares(
-        self, leaves: NDArray[np.int32], bags: NDArray[np.uint8]
+        self, leaves: NDArray[np.int32], first: np.uint64, bags: NDArray[np.uint8], n_rows: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Per row, how many trees speak, and the sum of what they give each class (there may be more columns)."""
-        n_rows = leaves.shape[1]
         n_votes = np.zeros(n_rows, dtype=np.int64)
         if self._table is None:
             summed = np.zeros((n_rows, self.n_classes))
-            votes.sum_shares(leaves, *self.trees.shares, bags, n_votes, summed)
+            votes.sum_shares(leaves, first, *self.trees.shares, bags, n_votes, summed)
         else:
             summed = np.zeros((n_rows, int(self._table[1])))
-            votes.sum_table(leaves, *self._table, bags, n_votes, summed.reshape(-1))
+            votes.sum_table(leaves, first, *self._table, bags, n_votes, summed.reshape(-1))
         return n_votes, summed
 
     @cached_property
@@ -204,14 +203,15 @@ class Forest:
 
     def _leaves_by_classes(
         self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]
-    ) -> Iterator[tuple[slice, NDArray[np.int32], NDArray[np.uint8]]]:
-        """Leaves and bags of as many rows at a time as there is room for their probabilities."""
+    ) -> Iterator[tuple[slice, NDArray[np.int32], np.uint64, NDArray[np.uint8]]]:
+        """As many rows at a time as there is room for their probabilities: which, leaves of more rows, where among them
+        these begin, and bags."""
         for whole in _parts(len(block), BLOCK):
             leaves = self.find_leaves(block[whole])
             for part in _parts(leaves.shape[1], max(16, BLOCK_SHARES // self.n_classes)):
-                own = np.ascontiguousarray(leaves[:, part])
-                rows = slice(whole.start + part.start, whole.start + part.start + own.shape[1])
-                yield rows, own, np.ascontiguousarray(in_bag[:, rows])
+                stop = min(part.stop, leaves.shape[1])
+                rows = slice(whole.start + part.start, whole.start + stop)
+                yield rows, leaves, np.uint64(part.start), np.ascontiguousarray(in_bag[:, rows])
 
 
 def _as_columns(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], np.uint64]:
