@@ -142,7 +142,9 @@ def judge(
         _ = model.neighbours  # made once, before threads ask for it
         tasks += [partial(measure, part) for part in _parts(n_rows, n_tasks)]
     whole = [slice(0, n_rows)] if rows.bag or check else _parts(n_rows, -(-n_tasks // n_columns))
-    tasks += [partial(task, j, part) for part in whole for j in range(n_columns)]
+    # the longest come first, so that no thread has to wait long for the last one
+    by_size = sorted(range(n_columns), key=lambda j: -len(model.forests[j].trees.words))
+    tasks += [partial(task, j, part) for part in whole for j in by_size]
     run_tasks(tasks, n_jobs, "judging", progress)
     return judged
 

@@ -234,7 +234,7 @@ def _grow_all(
     fewest = max(1, -(-4 * effective_n_jobs(n_jobs) // len(targets)), params.n_trees // 25)
     tasks: list[Callable[[], Grown]] = []
     owners = []
-    for target in targets:
+    for target in sorted(targets, key=lambda target: target.n_classes <= 2):  # what takes longest comes first
         n_parts = min(params.n_trees, max(fewest, params.n_trees * params.n_draws(len(target.rows)) // TASK_DRAWS))
         firsts = [params.n_trees * part // n_parts for part in range(n_parts + 1)]
         runs = [(0, 1)] if target.constant else list(pairwise(firsts))
