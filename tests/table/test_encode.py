@@ -99,6 +99,8 @@ def test_codes():
     assert encode(column, [None], pa.int64()).tolist() == [MISSING]
     encoded = pa.chunked_array([pa.array(["new", "a"]).dictionary_encode(), pa.array(["b", None]).dictionary_encode()])
     assert encode(column, encoded).tolist() == [UNSEEN, 1, 0, MISSING]
+    listed = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, None]), pa.array(["b", None, "new", "unused"]))
+    assert encode(column, pa.chunked_array([listed])).tolist() == [MISSING, 0, UNSEEN, MISSING]
     for frame in (
         pd.DataFrame({"it": pd.Categorical(["a", None, "b"])}),
         pl.DataFrame({"it": pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a"]))}),

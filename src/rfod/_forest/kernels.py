@@ -35,7 +35,6 @@ _TO_UNIT = 2.0**-53
 _U0, _U1, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 4, 6, 7))
 _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
-_U64, _ALL = np.uint64(64), np.uint64(2**64 - 1)
 _U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
 
 _LEAF = 1 << 28
@@ -596,8 +595,8 @@ def _split_classes(
 
 @inner
 def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, leaves):
-    """Leaf of each row in one tree of n_words; columns are codes, feature after feature, and from where to where it is
-    to the same row of the next feature; leaves are counted from leaf_base.
+    """Leaf of each row in one tree of n_words; columns are codes, feature after feature, and how far apart these are;
+    leaves are counted from leaf_base.
 
     Nodes that many rows reach are passed by all rows at once, node by node, comparing bytes with vector instructions.
     Where that would take longer than going on with the few rows of a node, lists of rows are split at every node
@@ -664,7 +663,7 @@ def _pass_top(columns, n_rows, words, root, n_words, slots, nodes, crowd):
             else:
                 n_right, n_left = _count_runs(words[child]), _count_runs(~words[child])
                 n_runs = n_right if n_right < n_left else n_left
-                if n_set_words > _U1 or n_runs * _CROWD > crowd[slot]:
+                if n_set_words > _U1 or n_runs * _CROWD > crowd[slot]:  # lists are faster
                     continue
                 is_right = n_right < n_left
                 _pass_set(codes, column, u_rows, words[child] if is_right else ~words[child], slots, old, new)
@@ -684,15 +683,15 @@ def _change_slots(codes, column, n_rows, slots, low, span, old, new):
 
 @inner
 def _pass_set(codes, column, n_rows, listed, slots, old, new):
-    """The same for codes below 64 whose bits are 1 in `listed`, run after run."""
+    """The same for codes below 64 whose bits are 1 in `listed`, which are not all, run after run."""
     low = _U0
     while listed != _U0:
         start = np.uint64(_lowest_bit(listed))
         listed >>= start
-        n_codes = np.uint64(_lowest_bit(~listed)) if listed != _ALL else _U64
+        n_codes = np.uint64(_lowest_bit(~listed))
         _change_slots(codes, column, n_rows, slots, np.uint8(low + start), np.uint8(n_codes - _U1), old, new)
         low += start + n_codes
-        listed = listed >> n_codes if n_codes < _U64 else _U0
+        listed >>= n_codes
 
 
 @inner

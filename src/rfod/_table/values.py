@@ -161,8 +161,7 @@ def map_distinct(
     parts = [np.empty(0, dtype)]
     for chunk in column.chunks:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        mapped = np.array([missing if value is None else lookup(value) for value in distinct] + [missing], dtype)
+        mapped = np.array([lookup(value) for value in encoded.dictionary.to_pylist()] + [missing], dtype)
         parts.append(mapped[encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy()])
     return np.concatenate(parts)
 
