@@ -17,7 +17,7 @@ def workspace(n_rows: int) -> Arrays:
         np.empty(kernels.SLOTS, dtype=np.uint64),
         np.empty(kernels.SLOTS + 1, dtype=np.int64),
         np.empty(2 * n_rows, dtype=np.uint32),
-        np.empty((4, n_rows + 1), dtype=np.uint64),
+        np.empty(4 * n_rows, dtype=np.uint64),
     )
 
 
@@ -84,7 +84,7 @@ def bench(
         scratch,
         counting,
         (np.empty(n_drawn, dtype=np.uint32), np.empty(n_drawn, dtype=np.uint32)),
-        np.empty((4, n_leaves + 2), dtype=np.int64),
+        np.empty(4 * n_leaves, dtype=np.int64),
         judging,
     )
 

@@ -609,8 +609,10 @@ def _descend(columns, n_rows, words, word_base, n_words, leaf_base, workspace, l
     while slot < n_slots and words[nodes[slot]] & _ULEAF:
         slot += 1
     if slot == n_slots:
+        for slot in range(n_slots):
+            ends[slot] = leaf_base + np.int64(words[nodes[slot]] >> _U32)
         for i in range(n_rows):
-            leaves[i] = leaf_base + np.int64(words[nodes[slots[i]]] >> _U32)
+            leaves[i] = ends[slots[i]]
         return
     for slot in range(n_slots + 1):
         ends[slot] = 0
@@ -709,16 +711,31 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
     """Send the rows order[first:last] from a node to their leaves. Each node splits its list in two, from one half of
     `order` into the other: left ones from the front, right ones from behind; every row is written to both."""
     (codes, stride), half = columns, np.uint64(n_rows)
-    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = node, np.uint64(first), np.uint64(last), _U0
-    top = ZERO
-    while top >= 0:
-        at, start, end, here = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
-        top -= 1
+    at, start, end, here, top = node, np.uint64(first), np.uint64(last), _U0, ZERO
+    while True:
         word = words[at]
         while not word & _ULEAF:
             child, n_set_words = root + (word >> _U32), (word >> _U25) & _U7
             column, there = (word & _U0xFFFF) * stride, half - here
             left, right = there + start, there + end - _U1
+            left_word, right_word = words[child + n_set_words], words[child + n_set_words + _U1]
+            if left_word & right_word & _ULEAF and n_set_words <= _U1:  # rows are at their ends
+                leaf = leaf_base + np.int64(left_word >> _U32)
+                step = leaf_base + np.int64(right_word >> _U32) - leaf
+                if n_set_words == _U0:
+                    threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
+                    for i in range(here + start, here + end):
+                        row = order[i]
+                        goes_right = ((np.uint64(codes[column + row]) - shift) & _U255) > threshold
+                        leaves[row] = leaf + np.int64(goes_right) * step
+                else:
+                    right_set = words[child]
+                    for i in range(here + start, here + end):
+                        row = order[i]
+                        goes_right = (right_set >> (np.uint64(codes[column + row]) & _U63)) & _U1
+                        leaves[row] = leaf + np.int64(goes_right) * step
+                start = end
+                break
             if n_set_words == _U0:
                 threshold, shift = (word >> _U16) & _U255, (word >> _U24) & _U1
                 for i in range(here + start, here + end):
@@ -748,13 +765,17 @@ def _split_lists(columns, n_rows, words, root, node, leaf_base, first, last, ord
             if middle == start:
                 at += _U1
             elif middle < end:
-                top += 1
-                stack[0, top], stack[1, top], stack[2, top], stack[3, top] = at + _U1, middle, end, here
+                stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = at + _U1, middle, end, here
+                top += 4
                 end = middle
             word = words[at]
         leaf = leaf_base + np.int64(word >> _U32)
         for i in range(here + start, here + end):
             leaves[order[i]] = leaf
+        if top == 0:
+            return
+        top -= 4
+        at, start, end, here = stack[top], stack[top + 1], stack[top + 2], stack[top + 3]
 
 
 # ------------------------------------------------------------------------------------------------------------ one tree
@@ -825,11 +846,9 @@ def _grow_tree(
         row_of[row] = row
 
     n_words, n_leaves, n_entries = ONE, ZERO, ZERO
+    start, end, depth, word_at = ZERO, n_rows, ZERO, ZERO
     top, near_end = ZERO, ZERO
-    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n_rows, 0, 0
-    while top >= 0:
-        start, end, depth, word_at = stack[0, top], stack[1, top], stack[2, top], stack[3, top]
-        top -= 1
+    while True:
         if end > near_end and end - start <= NEAR:
             _copy_near(table, n_predictors, capacity, row_of, start, end)
             near_end = end
@@ -925,6 +944,10 @@ def _grow_tree(
                 leaf_value[n_leaves] = value if abs(value) > _ROUNDING * abs(center) else 0.0
                 leaf_variance[n_leaves] = variance / node_weight
             n_leaves += 1
+            if top == 0:
+                return n_words, n_leaves, n_entries
+            top -= 4
+            start, end, depth, word_at = stack[top], stack[top + 1], stack[top + 2], stack[top + 3]
             continue
         importances[best_feature] += best_gain
         child = n_words
@@ -948,13 +971,11 @@ def _grow_tree(
         for i in range(n_right):
             row_of[middle + i] = spare_of[i]
 
-        top += 1
-        stack[0, top], stack[1, top] = np.int64(middle), end
-        stack[2, top], stack[3, top] = depth + 1, child + n_set_words + 1
-        top += 1
-        stack[0, top], stack[1, top] = start, np.int64(middle)
-        stack[2, top], stack[3, top] = depth + 1, child + n_set_words
-    return n_words, n_leaves, n_entries
+        depth += 1
+        word_at = child + n_set_words
+        stack[top], stack[top + 1], stack[top + 2], stack[top + 3] = np.int64(middle), end, depth, word_at + 1
+        top += 4
+        end = np.int64(middle)
 
 
 @kernel
@@ -1018,6 +1039,8 @@ def grow_trees(
         for p in range(n_predictors):
             _gather(codes[allowed[p]], source, n_sampled, matrix[p * capacity :])
 
+        tree_numbers = (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:])
+        tree_entries = (entry_end[n_leaves_before:], entry_class[n_entries:], entry_share[n_entries:])
         n_words, n_leaves, n_more = _grow_tree(
             table,
             features,
@@ -1034,15 +1057,10 @@ def grow_trees(
             lists,
             stack,
             tree_words,
-            (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:]),
-            (entry_end[n_leaves_before:], entry_class[n_entries:], entry_share[n_entries:]),
+            tree_numbers,
+            tree_entries,
             importances[tree],
         )
-        if has_classes:
-            for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
-                entry_end[leaf] += n_entries
-            n_entries += n_more
-
         judges, columns, leaves, workspace, tallies = judging
         n_judges = unseen_rows(state, rows, times, n_sampled, max_judged, judges)
         for p in range(n_predictors):
@@ -1050,11 +1068,12 @@ def grow_trees(
                 _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
         _descend((columns, np.uint64(n_judges)), n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
         if has_classes:
-            fitness[tree] = _auc(
-                judges, n_judges, leaves, classes, n_classes, n_leaves, entries, n_leaves_before, tallies
-            )
+            fitness[tree] = _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, tree_entries, tallies)
+            for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
+                entry_end[leaf] += n_entries
+            n_entries += n_more
         else:
-            fitness[tree] = _r_squared(judges, n_judges, leaves, values, center, leaf_value[n_leaves_before:])
+            fitness[tree] = _r_squared(judges, n_judges, leaves, values, center, tree_numbers[0])
         for s in range(n_sampled):
             times[drawn[s]] = 0
         n_words_before += n_words
@@ -1133,7 +1152,7 @@ def _r_squared(judges, n_judges, leaves, values, center, leaf_value):
 
 
 @inner
-def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_base, tallies):
+def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, tallies):
     """Area under the ROC curve, one class against the rest, weighted by class share; NaN when only one class occurs.
 
     All rows of a leaf have the same score, and it is 0 for all classes that the leaf does not hold: it is enough to
@@ -1141,28 +1160,24 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_b
     """
     entry_end, entry_class, entry_share = entries
     rows_in_leaf, rows_of_entry, leaf_of_entry, rows_of_class, keys, order = tallies
-    first_entry = entry_end[leaf_base - 1] if leaf_base > 0 else 0
-    n_entries = entry_end[leaf_base + n_leaves - 1] - first_entry
+    n_entries = ZERO
     for klass in range(n_classes):
         rows_of_class[klass] = 0
     for leaf in range(n_leaves):
         rows_in_leaf[leaf] = 0
-        low = entry_end[leaf_base + leaf - 1] - first_entry if leaf_base + leaf > 0 else 0
-        for entry in range(low, entry_end[leaf_base + leaf] - first_entry):
-            leaf_of_entry[entry], rows_of_entry[entry] = leaf, 0
+        while n_entries < entry_end[leaf]:
+            leaf_of_entry[n_entries], rows_of_entry[n_entries] = leaf, 0
+            order[n_entries] = n_entries
+            keys[n_entries] = entry_class[n_entries] + 0.5 * entry_share[n_entries]
+            n_entries += 1
     for i in range(n_judges):
         klass = classes[judges[i]]
         leaf = leaves[i]
         rows_in_leaf[leaf] += 1
         rows_of_class[klass] += 1
-        low = entry_end[leaf_base + leaf - 1] if leaf_base + leaf > 0 else 0
-        entry = _find_class(entry_class, low, entry_end[leaf_base + leaf], klass)
+        entry = _find_class(entry_class, entry_end[leaf - 1] if leaf > 0 else ZERO, entry_end[leaf], klass)
         if entry >= 0:
-            rows_of_entry[entry - first_entry] += 1
-
-    for entry in range(n_entries):
-        order[entry] = entry
-        keys[entry] = entry_class[first_entry + entry] + 0.5 * entry_share[first_entry + entry]
+            rows_of_entry[entry] += 1
     _sort_by_key(order, n_entries, keys)
 
     area, weight = 0.0, 0.0
@@ -1170,7 +1185,7 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, leaf_b
     for klass in range(n_classes):
         begin = at
         listed_rows, listed_hits = ZERO, ZERO
-        while at < n_entries and entry_class[first_entry + order[at]] == klass:
+        while at < n_entries and entry_class[order[at]] == klass:
             listed_rows += rows_in_leaf[leaf_of_entry[order[at]]]
             listed_hits += rows_of_entry[order[at]]
             at += 1

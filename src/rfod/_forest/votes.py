@@ -4,7 +4,7 @@ import numpy as np
 
 from rfod._forest.compiled import ZERO, kernel
 
-_U1, _U2, _U3, _U4 = (np.uint64(number) for number in (1, 2, 3, 4))
+_U1 = np.uint64(1)
 
 
 @kernel
@@ -25,21 +25,28 @@ def sum_shares(leaves, first, entry_ends, entry_class, entry_share, in_bag, n_vo
 @kernel
 def sum_table(leaves, first, table, width, in_bag, n_votes, summed):
     """The same from a table of all classes of all leaves, `width` of them, a multiple of four: no row has to ask how
-    many there are. table and summed have one dimension."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):
-        for i in range(np.uint64(n_votes.shape[0])):
-            if has_bags and in_bag[tree, i]:
+    many there are. table and summed have one dimension. Four trees at a time, unless rows are in bags."""
+    n_rows, n_trees, n_together = np.uint64(n_votes.shape[0]), leaves.shape[0], ZERO
+    if in_bag.shape[0] == 0:
+        n_together = n_trees & ~3
+    for tree in range(0, n_together, 4):
+        one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
+        for i in range(n_rows):
+            n_votes[i] += 4
+            at_1, at_2 = np.uint64(one[first + i]) * width, np.uint64(two[first + i]) * width
+            at_3, at_4 = np.uint64(three[first + i]) * width, np.uint64(four[first + i]) * width
+            to = i * width
+            for k in range(width):
+                sum_2 = summed[to + k] + table[at_1 + k] + table[at_2 + k]
+                summed[to + k] = sum_2 + table[at_3 + k] + table[at_4 + k]
+    for tree in range(n_together, n_trees):
+        for i in range(n_rows):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
             n_votes[i] += 1
             at, to = np.uint64(leaves[tree, first + i]) * width, i * width
-            for _ in range(width >> _U2):
-                share_0, share_1, share_2, share_3 = table[at], table[at + _U1], table[at + _U2], table[at + _U3]
-                sum_0, sum_1, sum_2, sum_3 = summed[to], summed[to + _U1], summed[to + _U2], summed[to + _U3]
-                summed[to], summed[to + _U1] = sum_0 + share_0, sum_1 + share_1
-                summed[to + _U2], summed[to + _U3] = sum_2 + share_2, sum_3 + share_3
-                at += _U4
-                to += _U4
+            for k in range(width):
+                summed[to + k] += table[at + k]
 
 
 @kernel
@@ -87,11 +94,23 @@ def spread_shares(leaves, first, entry_ends, entry_class, entry_share, in_bag, b
 @kernel
 def spread_table(leaves, first, table, width, in_bag, best, n_votes, out):
     """The same from a table."""
-    has_bags = in_bag.shape[0] > 0
-    for tree in range(leaves.shape[0]):
-        for i in range(n_votes.shape[0]):
-            if not (has_bags and in_bag[tree, i]):
-                share = np.float64(table[np.uint64(leaves[tree, first + i]) * width + np.uint64(best[i])])
-                out[1, i] += (share - out[0, i]) * (share - out[0, i])
-    for i in range(n_votes.shape[0]):
+    n_rows, n_trees, n_together = np.uint64(n_votes.shape[0]), leaves.shape[0], ZERO
+    if in_bag.shape[0] == 0:
+        n_together = n_trees & ~3
+    for tree in range(0, n_together, 4):
+        one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
+        for i in range(n_rows):
+            klass, mean = np.uint64(best[i]), out[0, i]
+            away_1 = table[np.uint64(one[first + i]) * width + klass] - mean
+            away_2 = table[np.uint64(two[first + i]) * width + klass] - mean
+            away_3 = table[np.uint64(three[first + i]) * width + klass] - mean
+            away_4 = table[np.uint64(four[first + i]) * width + klass] - mean
+            sum_2 = out[1, i] + away_1 * away_1 + away_2 * away_2
+            out[1, i] = sum_2 + away_3 * away_3 + away_4 * away_4
+    for tree in range(n_together, n_trees):
+        for i in range(n_rows):
+            if not (in_bag.shape[0] > 0 and in_bag[tree, i]):
+                away = table[np.uint64(leaves[tree, first + i]) * width + np.uint64(best[i])] - out[0, i]
+                out[1, i] += away * away
+    for i in range(n_rows):
         out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
