@@ -9,6 +9,7 @@ scikit-learn well would write it: vectorised, columns in parallel, only the kept
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,8 @@ class LiteralRFOD:
     """`max_features=None` leaves each forest scikit-learn's default: all columns for numbers, sqrt for categories.
 
     `backend` says who works at the same time: "forests" leaves it to scikit-learn (`n_jobs` of the forest, its threads
-    share the trees of one column after the other), "threads" and "processes" take columns.
+    share the trees of one column after the other, at detection in the way of scikit-learn's `predict`), "threads" and
+    "processes" take columns, at detection always threads.
     """
 
     def __init__(
@@ -98,7 +100,8 @@ class LiteralRFOD:
                     self._forests[column], others[rows], table[rows, column]
                 )
 
-        Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(score_column)(j) for j in range(table.shape[1]))
+        n_jobs = 1 if self.backend == "forests" else self.n_jobs
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(score_column)(j) for j in range(table.shape[1]))
         total = spreads.sum(axis=1, keepdims=True)
         weights = 1.0 - np.divide(spreads, total, out=np.zeros_like(spreads), where=total > 0)
         return LiteralDetection((weights * scores).mean(axis=1), scores, spreads, weights)
@@ -141,19 +144,26 @@ class LiteralRFOD:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """AGD and uncertainty of one column's cells."""
         if forest.classes is None:
-            by_tree = np.stack([tree.predict(others, check_input=False) for tree in forest.trees])
+            by_tree = self._ask([tree.predict for tree in forest.trees], others)
             residual = np.abs(observed - by_tree.mean(axis=0))
             spread = by_tree.std(axis=0)
             if forest.spread == 0:  # a constant column: any other value is as wrong as can be
                 return (~np.isclose(residual, 0.0)).astype(np.float64), spread
             return residual / forest.spread, spread / forest.spread if self.uncertainty == "scaled" else spread
-        by_tree = np.stack([tree.predict_proba(others, check_input=False) for tree in forest.trees])
+        by_tree = self._ask([tree.predict_proba for tree in forest.trees], others)
         probability = by_tree.mean(axis=0)
         rows = np.arange(len(observed))
         place = np.minimum(np.searchsorted(forest.classes, observed), len(forest.classes) - 1)
         known = forest.classes[place] == observed
         best = probability.argmax(axis=1)
         return 1.0 - np.where(known, probability[rows, place], 0.0), by_tree[:, rows, best].std(axis=0)
+
+    def _ask(self, trees: list[Callable[..., Any]], others: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What every tree says of every row."""
+        if self.backend != "forests":
+            return np.stack([tree(others, check_input=False) for tree in trees])
+        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        return np.stack(run(delayed(tree)(others, check_input=False) for tree in trees))
 
 
 class _Codes:

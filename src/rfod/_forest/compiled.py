@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-_BARE = _COMPILED | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # called by kernels only
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_BARE = _COMPILED | {"no_cpython_wrapper": True}  # called by kernels only
 kernel = njit(**_COMPILED)
 inner = njit(**_BARE)
 merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself

@@ -15,7 +15,7 @@ from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
 BLOCK = 32_768  # rows that go down a tree together
-BLOCK_SHARES = 16_384  # probabilities that are summed up together, which stay in cache
+BLOCK_SHARES = 65_536  # probabilities that are summed up together, which stay in cache
 MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
 LARGEST_TABLE = 2**23  # numbers
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)

@@ -29,10 +29,11 @@ def sum_table(leaves, first, table, width, in_bag, n_votes, summed):
     n_rows, n_trees, n_together = np.uint64(n_votes.shape[0]), leaves.shape[0], ZERO
     if in_bag.shape[0] == 0:
         n_together = n_trees & ~3
+    for i in range(n_rows):
+        n_votes[i] += n_together
     for tree in range(0, n_together, 4):
         one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
         for i in range(n_rows):
-            n_votes[i] += 4
             at_1, at_2 = np.uint64(one[first + i]) * width, np.uint64(two[first + i]) * width
             at_3, at_4 = np.uint64(three[first + i]) * width, np.uint64(four[first + i]) * width
             to = i * width
