@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_COMPILED: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,  # called by Python only
+}
 _BARE = _COMPILED | {"no_cpython_wrapper": True}  # called by kernels only
 kernel = njit(**_COMPILED)
 inner = njit(**_BARE)
