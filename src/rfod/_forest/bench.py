@@ -27,14 +27,13 @@ def bench(
     """To grow trees on `n_draws` of `n_rows` rows, one at a time, and to judge them on at most `n_judges` others."""
     n_drawn = min(n_draws, n_rows)
     n_leaves, n_entries = _most_leaves(n_drawn, min_leaf), n_drawn if n_classes else 0
-    n_beside = n_drawn + kernels.NEAR
     n_judges = min(n_rows, n_judges)
     by_class = n_classes > 2  # two classes: Gini impurity is twice the variance of the 0/1 target
     table = (
-        np.empty(n_allowed * n_beside, dtype=np.uint8),  # codes of the drawn rows, feature after feature
-        np.empty(n_beside, dtype=np.int64),
-        np.empty(n_beside),
-        np.empty(n_beside if n_classes else 0, dtype=np.uint32),
+        np.empty(n_allowed * n_drawn, dtype=np.uint8),  # codes of the drawn rows, feature after feature
+        np.empty(n_drawn, dtype=np.int64),
+        np.empty(n_drawn),
+        np.empty(n_drawn if n_classes else 0, dtype=np.uint32),
     )
     histograms = (
         np.zeros(kernels.HAND * 4, dtype=np.uint64),

@@ -34,8 +34,8 @@ _U11, _U27, _U30, _U31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(
 _TO_UNIT = 2.0**-53
 _U0, _U1, _U4, _U6, _U7 = (np.uint64(number) for number in (0, 1, 4, 6, 7))
 _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
-_U28, _U32, _U63, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 254, 255, 0xFFFF))
-_U256, _U512, _U768 = (np.uint64(number) for number in (256, 512, 768))
+_U28, _U32, _U63, _U64, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 64, 254, 255, 0xFFFF))
+_U128, _U256, _U512, _U768 = (np.uint64(number) for number in (128, 256, 512, 768))
 
 _LEAF = 1 << 28
 _ULEAF = np.uint64(_LEAF)
@@ -46,12 +46,10 @@ FEW_CLASSES = 32  # up to here large nodes count (code, class) pairs instead of 
 _PAIRS_PER_ROW = 8  # pairs of (code, class) that are counted per row of a node at most
 HAND = 4  # features whose histograms are filled together
 CODES = 256  # of one histogram
-NEAR = 512  # subtrees of at most this many rows get their codes copied together
 SLOTS = 256  # nodes that all rows are compared with, at most: as many as a byte can tell apart
 _ASKED = 128  # rows that are asked, about, which nodes are crowded
 _CROWD = 4  # so many of them are a crowd
 _WORDS_PER_ROW = 2  # of a tree that is small for so many rows
-_UNEAR = np.uint64(NEAR)
 _ROUNDING = 1e-13  # relative differences below this are taken for rounding
 _AHEAD = 1.0 + 1e-10  # a better split must be better by this much: rounding does not decide between equal ones
 _AHEAD_BITS = 1 << 19  # about the same as a difference of bits: 0.6e-10 to 1.2e-10
@@ -211,9 +209,11 @@ def _clear_last(histograms):
 def _mark_codes(n_codes, hand, histograms):
     """Note which codes occur in a histogram."""
     mask, packed, _ = histograms
-    first = np.uint64(hand * CODES)
-    for place in range(first, first + np.uint64(n_codes)):
-        mask[place >> _U6] |= np.uint64(packed[place] != 0) << (place & _U63)
+    for word in range(np.uint64(hand * 4), np.uint64(hand * 4 + ((n_codes + 63) >> 6))):
+        bits = _U0
+        for bit in range(_U64):
+            bits |= np.uint64(packed[(word << _U6) + bit] != 0) << bit
+        mask[word] = bits
 
 
 @inner
@@ -435,22 +435,22 @@ def _is_constant(matrix, base, row_of, start, end):
 
 @inner
 def _split_values(
-    table, layout, features, n_tried, state, row_of, start, end, node_packed, node_mean, least_gain, min_leaf, scratch
+    table, stride, features, n_tried, state, row_of, start, end, node_packed, node_mean, least_gain, min_leaf, scratch
 ):
     """Best split of rows start..end by variance reduction: (gain, feature or -1, threshold, shift); `best_set` where
     the feature is a set. Looks at `n_tried` features, and at further ones until there is a split at all."""
-    (first_base, stride), (candidates, slot_of, is_set, n_codes) = layout, features
+    candidates, slot_of, is_set, n_codes = features
     histograms, share, present, hand_feature, hand_base, best_set = scratch
     mask, packed, total = histograms
     best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
     n_features, n_looked = candidates.shape[0], ZERO
-    is_few = end - start < _U256
+    is_few = end - start < _U128
     while n_looked < n_features and (n_looked < n_tried or best_feature < 0):
         n_hand, n_drawn = ZERO, n_tried if n_looked < n_tried else n_looked + 1
         while n_hand < HAND and n_looked < n_drawn:
             feature = _draw_feature(state, candidates, n_looked)
             n_looked += 1
-            base = first_base + np.uint64(slot_of[feature]) * stride
+            base = np.uint64(slot_of[feature]) * stride
             if not _is_constant(table[0], base, row_of, start, end):
                 hand_feature[n_hand], hand_base[n_hand] = feature, base
                 n_hand += 1
@@ -487,7 +487,7 @@ def _split_values(
 @inner
 def _split_classes(
     table,
-    layout,
+    stride,
     features,
     n_tried,
     state,
@@ -501,7 +501,7 @@ def _split_classes(
     counting,
 ):
     """The same by Gini impurity, for more than two classes."""
-    (first_base, stride), (candidates, slot_of, is_set, n_codes) = layout, features
+    candidates, slot_of, is_set, n_codes = features
     matrix, row_packed, _, row_class = table
     (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
@@ -516,7 +516,7 @@ def _split_classes(
     while n_looked < candidates.shape[0] and (n_looked < n_tried or best_feature < 0):
         feature = _draw_feature(state, candidates, n_looked)
         n_looked += 1
-        base = first_base + np.uint64(slot_of[feature]) * stride
+        base = np.uint64(slot_of[feature]) * stride
         if _is_constant(matrix, base, row_of, start, end):
             continue
         use_joint = joint.shape[0] > 0 and n_codes[feature] * n_classes <= _PAIRS_PER_ROW * n_node
@@ -795,22 +795,6 @@ def _count_classes(table, row_of, start, end, counts):
         counts[row_class[row_of[i]]] += row_packed[row_of[i]] & _WEIGHT
 
 
-@inner
-def _copy_near(table, n_predictors, capacity, row_of, start, end):
-    """Copy the rows of a small subtree together, behind all others: they stay in first-level cache."""
-    matrix, row_packed, row_total, row_class = table
-    first, width, begin = np.uint64(n_predictors * capacity), np.uint64(capacity), np.uint64(start)
-    for p in range(np.uint64(n_predictors)):
-        for i in range(begin, np.uint64(end)):
-            matrix[first + p * _UNEAR + i - begin] = matrix[p * width + row_of[i]]
-    for i in range(start, end):
-        near, row = capacity + i - start, row_of[i]
-        row_packed[near], row_total[near] = row_packed[row], row_total[row]
-        if row_class.shape[0] > 0:
-            row_class[near] = row_class[row]
-        row_of[i] = near
-
-
 @merged
 def _grow_tree(
     table,
@@ -835,23 +819,20 @@ def _grow_tree(
     """Grow one tree on the first rows of a table: codes, count and weight, weight times target, class. Returns how many
     words, leaves and entries it has."""
     matrix, row_packed, row_total, row_class = table
-    candidates, slot_of, is_set, n_codes = features
+    _, slot_of, is_set, n_codes = features
     row_of, spare_of = lists
     leaf_value, leaf_variance = leaf_numbers
     entry_end, entry_class, entry_share = entries
     node_counts, best_set = counting[0], scratch[5]
     has_classes, by_class = n_classes > 0, n_classes > 2
-    n_predictors = candidates.shape[0]
+    stride = np.uint64(capacity)
     for row in range(n_rows):
         row_of[row] = row
 
     n_words, n_leaves, n_entries = ONE, ZERO, ZERO
     start, end, depth, word_at = ZERO, n_rows, ZERO, ZERO
-    top, near_end = ZERO, ZERO
+    top = ZERO
     while True:
-        if end > near_end and end - start <= NEAR:
-            _copy_near(table, n_predictors, capacity, row_of, start, end)
-            near_end = end
         low_row, high_row = np.uint64(start), np.uint64(end)
 
         node_packed, node_total = ZERO, 0.0
@@ -876,16 +857,13 @@ def _grow_tree(
                 differs += _U1
             least_gain = node_weight * (_ROUNDING * node_mean) * (_ROUNDING * node_mean)
 
-        layout = (np.uint64(0), np.uint64(capacity))
-        if end <= near_end:
-            layout = (np.uint64((n_predictors - 1) * capacity), _UNEAR)
         best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
         if end - start >= 2 * min_leaf and depth < max_depth and differs < high_row:
             if by_class:
                 _count_classes(table, row_of, low_row, high_row, node_counts)
                 best_gain, best_feature, best_threshold, best_shift = _split_classes(
                     table,
-                    layout,
+                    stride,
                     features,
                     n_tried,
                     state,
@@ -903,7 +881,7 @@ def _grow_tree(
             else:
                 best_gain, best_feature, best_threshold, best_shift = _split_values(
                     table,
-                    layout,
+                    stride,
                     features,
                     n_tried,
                     state,
@@ -959,7 +937,7 @@ def _grow_tree(
         )
         n_words += n_set_words + 2
 
-        base = layout[0] + np.uint64(slot_of[best_feature]) * layout[1]
+        base = np.uint64(slot_of[best_feature]) * stride
         middle, n_right = low_row, _U0
         for i in range(low_row, high_row):  # every row is written to both sides and kept on one: without a branch
             row = row_of[i]
