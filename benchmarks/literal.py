@@ -22,6 +22,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 ROWS_PER_BLOCK = 16_384  # bounds the (trees, rows, classes) array at detection
 
+Ask = Callable[[list[Callable[..., Any]], NDArray[np.float32]], list[NDArray[np.float64]]]
+"""What every tree says of every row."""
+
 # The settings of the public copies of the method: small, shallow forests on label codes.
 PUBLIC_FORM: dict[str, Any] = {"n_estimators": 30, "max_depth": 6, "max_features": 1.0, "min_samples_leaf": 1}
 
@@ -47,8 +50,8 @@ class LiteralRFOD:
     """`max_features=None` leaves each forest scikit-learn's default: all columns for numbers, sqrt for categories.
 
     `backend` says who works at the same time: "forests" leaves it to scikit-learn (`n_jobs` of the forest, its threads
-    share the trees of one column after the other, at detection in the way of scikit-learn's `predict`), "threads" and
-    "processes" take columns, at detection always threads.
+    share the trees of one column after the other; at detection the same is done here, with one pool of threads),
+    "threads" and "processes" take columns, at detection always threads.
     """
 
     def __init__(
@@ -92,16 +95,20 @@ class LiteralRFOD:
         predictors = table.astype(np.float32)
         scores, spreads = np.empty(table.shape), np.empty(table.shape)
 
-        def score_column(column: int) -> None:
+        def score_column(column: int, ask: Ask) -> None:
             others = np.delete(predictors, column, axis=1)
             for start in range(0, len(table), ROWS_PER_BLOCK):
                 rows = slice(start, start + ROWS_PER_BLOCK)
                 scores[rows, column], spreads[rows, column] = self._score(
-                    self._forests[column], others[rows], table[rows, column]
+                    self._forests[column], others[rows], table[rows, column], ask
                 )
 
-        n_jobs = 1 if self.backend == "forests" else self.n_jobs
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(score_column)(j) for j in range(table.shape[1]))
+        with Parallel(n_jobs=self.n_jobs, require="sharedmem") as run:
+            if self.backend == "forests":
+                for j in range(table.shape[1]):
+                    score_column(j, lambda trees, rows: run(delayed(tree)(rows, check_input=False) for tree in trees))
+            else:
+                run(delayed(score_column)(j, _ask_in_turn) for j in range(table.shape[1]))
         total = spreads.sum(axis=1, keepdims=True)
         weights = 1.0 - np.divide(spreads, total, out=np.zeros_like(spreads), where=total > 0)
         return LiteralDetection((weights * scores).mean(axis=1), scores, spreads, weights)
@@ -140,17 +147,17 @@ class LiteralRFOD:
         return max(1, min(int(wanted), n_rows))
 
     def _score(
-        self, forest: _Forest, others: NDArray[np.float32], observed: NDArray[np.float64]
+        self, forest: _Forest, others: NDArray[np.float32], observed: NDArray[np.float64], ask: Ask
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """AGD and uncertainty of one column's cells."""
         if forest.classes is None:
-            by_tree = self._ask([tree.predict for tree in forest.trees], others)
+            by_tree = np.stack(ask([tree.predict for tree in forest.trees], others))
             residual = np.abs(observed - by_tree.mean(axis=0))
             spread = by_tree.std(axis=0)
             if forest.spread == 0:  # a constant column: any other value is as wrong as can be
                 return (~np.isclose(residual, 0.0)).astype(np.float64), spread
             return residual / forest.spread, spread / forest.spread if self.uncertainty == "scaled" else spread
-        by_tree = self._ask([tree.predict_proba for tree in forest.trees], others)
+        by_tree = np.stack(ask([tree.predict_proba for tree in forest.trees], others))
         probability = by_tree.mean(axis=0)
         rows = np.arange(len(observed))
         place = np.minimum(np.searchsorted(forest.classes, observed), len(forest.classes) - 1)
@@ -158,12 +165,9 @@ class LiteralRFOD:
         best = probability.argmax(axis=1)
         return 1.0 - np.where(known, probability[rows, place], 0.0), by_tree[:, rows, best].std(axis=0)
 
-    def _ask(self, trees: list[Callable[..., Any]], others: NDArray[np.float32]) -> NDArray[np.float64]:
-        """What every tree says of every row."""
-        if self.backend != "forests":
-            return np.stack([tree(others, check_input=False) for tree in trees])
-        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        return np.stack(run(delayed(tree)(others, check_input=False) for tree in trees))
+
+def _ask_in_turn(trees: list[Callable[..., Any]], rows: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+    return [tree(rows, check_input=False) for tree in trees]
 
 
 class _Codes:

@@ -14,7 +14,7 @@ _COMPILED: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "_nrt": False,
-    "no_cfunc_wrapper": True,  # called by Python only
+    "no_cfunc_wrapper": True,  # nothing calls them from C
 }
 _BARE = _COMPILED | {"no_cpython_wrapper": True}  # called by kernels only
 kernel = njit(**_COMPILED)

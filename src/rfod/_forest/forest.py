@@ -15,7 +15,7 @@ from rfod._forest.prune import keep_best
 
 Floats = NDArray[np.float64]
 BLOCK = 32_768  # rows that go down a tree together
-BLOCK_SHARES = 65_536  # probabilities that are summed up together, which stay in cache
+BLOCK_SHARES = 65_536  # probabilities that are summed up together, which stay in second-level cache or near it
 MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
 LARGEST_TABLE = 2**23  # numbers
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
@@ -171,8 +171,8 @@ class Forest:
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.float32], np.uint64] | None:
-        """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, which
-        kernels take in groups of four."""
+        """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, a
+        multiple of four, as vector instructions like it."""
         trees, width = self.trees, -(-self.n_classes // 4) * 4
         if self.n_classes > MOST_CLASSES_IN_TABLE or trees.n_leaves * width > LARGEST_TABLE:
             return None
