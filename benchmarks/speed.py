@@ -160,8 +160,8 @@ def _measure(
     taken: dict[tuple[str, str], list[float]] = {}
     area: dict[str, float] = {}
     for repeat in range(repeats):
-        in_turn, detectors = sorted(makers, reverse=repeat % 2 == 1), {}
-        for method in in_turn:
+        detectors: dict[str, Any] = {}
+        for method in sorted(makers, reverse=repeat % 2 == 1):
             fit, detector = _seconds(partial(makers[method]().fit, case.split.train))
             taken.setdefault(("fit", method), []).append(fit)
             detectors["threads" if method == "processes" else method] = detector
