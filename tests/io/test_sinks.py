@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import json
+import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rfod._io.errors import OutputError
-from rfod._io.sinks import check_target, open_sink
+from rfod._io.sinks import check_target, open_sink, replaced
 
 TABLE = pa.table({"key": ["a", 'b"c'], "score": [0.5, None], "when": [dt.date(2024, 1, 5), None]})
 
@@ -62,3 +65,64 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         open_sink(str(tmp_path / "out.xlsx"), TABLE.schema),
     ):
         pass
+
+
+RISKY = pa.table(
+    {
+        "=name": ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "x=1", "'x", "", None, "a\n=b"],
+        "number": [-1.5, *[2.0] * 10],
+        "kind": pa.array(["=k", *["k"] * 10]).dictionary_encode(),
+    }
+)
+SAFE = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "'\rx", "x=1", "'x", "", None, "a\n=b"]
+
+
+def test_text_like_formulas_is_made_harmless_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    with open_sink(str(path), RISKY.schema, csv_safe=True) as write:
+        write(RISKY)
+    kept = pyarrow.csv.read_csv(
+        path,
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
+    )
+    assert kept.column_names == ["'=name", "number", "kind"]
+    assert kept.column(0).to_pylist() == SAFE
+    assert kept.column(1).to_pylist() == [-1.5, *[2.0] * 10]
+    assert kept.column(2)[0].as_py() == "'=k"
+
+
+@pytest.mark.parametrize(("name", "csv_safe"), [("out.jsonl", True), ("out.parquet", True), ("out.csv", False)])
+def test_other_outputs_keep_their_text(tmp_path: Path, name: str, csv_safe: bool) -> None:
+    table = pa.table({"=a": ["=1", "x"]})
+    with open_sink(str(tmp_path / name), table.schema, csv_safe=csv_safe) as write:
+        write(table)
+    assert b"'" not in (tmp_path / name).read_bytes()
+
+
+def test_file_and_folder_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+
+    def fsync(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synced.append(("folder" if is_folder else "file", (tmp_path / "out.txt").exists()))
+        if is_folder:
+            raise OSError(errno.EINVAL, "no such thing here")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with replaced(str(tmp_path / "out.txt")) as temporary:
+        Path(temporary).write_text("text")
+    assert synced == [("file", False), ("folder", True)]
+    assert (tmp_path / "out.txt").read_text() == "text"
+
+
+def test_a_disk_that_fails_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fsync(descriptor: int) -> None:
+        raise OSError(errno.EIO, "broken disk")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    (tmp_path / "out.txt").write_text("old")
+    with pytest.raises(OSError, match="broken disk"), replaced(str(tmp_path / "out.txt")) as temporary:
+        Path(temporary).write_text("text")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.txt"]
+    assert (tmp_path / "out.txt").read_text() == "old"

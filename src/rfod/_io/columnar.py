@@ -13,6 +13,8 @@ from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Piece
 
+READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises for a damaged file; names of columns may be no UTF-8."""
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 
 
@@ -29,8 +31,9 @@ class ColumnarSource:
             self._dataset = ds.dataset(where, format=file_format, partitioning="hive")
             self._fragments = sorted(self._dataset.get_fragments(), key=lambda fragment: fragment.path)
             self._schema = _joined(self._dataset, self._fragments)
+            _ = self._schema.names
             self._n_rows = sum(fragment.count_rows() for fragment in self._fragments)
-        except (pa.ArrowException, OSError) as error:
+        except READ_ERRORS as error:
             raise InputError(_message(name, error)) from error
 
     def progress(self) -> tuple[int, int | None]:
@@ -43,10 +46,11 @@ class ColumnarSource:
         for fragment in self._fragments:
             try:
                 for batch in self._batches(fragment, columns):
+                    batch.validate(full=True)  # Arrow takes offsets and texts in a file as they are
                     table = _as_schema(pa.Table.from_batches([batch]), schema, fragment)
                     yield Piece(table, self._n_read)
                     self._n_read += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
+            except READ_ERRORS as error:
                 raise InputError(_message(fragment.path, error)) from error
 
     def _batches(self, fragment: ds.Fragment, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -94,7 +98,8 @@ class IpcStreamSource:
         self._n_read = 0
         try:
             self._reader = pa.ipc.open_stream(stream)
-        except (pa.ArrowException, OSError) as error:
+            _ = self._reader.schema.names
+        except READ_ERRORS as error:
             raise InputError(_message(name, error)) from error
 
     def progress(self) -> tuple[int, int | None]:
@@ -102,10 +107,14 @@ class IpcStreamSource:
 
     def pieces(self) -> Generator[Piece, None, None]:
         """The rows, in the batches of the stream."""
-        for batch in self._reader:
-            if batch.num_rows:
-                yield Piece(pa.Table.from_batches([batch]), self._n_read)
-                self._n_read += batch.num_rows
+        try:
+            for batch in self._reader:
+                batch.validate(full=True)
+                if batch.num_rows:
+                    yield Piece(pa.Table.from_batches([batch]), self._n_read)
+                    self._n_read += batch.num_rows
+        except READ_ERRORS as error:
+            raise InputError(_message(self.name, error)) from error
 
 
 def _message(name: str, error: Exception) -> str:

@@ -6,11 +6,11 @@ import importlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from rfod._io.errors import InputError
+from rfod._io.errors import InputError, redacted
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Piece, cut
@@ -21,17 +21,19 @@ _DRIVERS = {
     "postgresql": "adbc_driver_postgresql",
     "postgres": "adbc_driver_postgresql",
 }
+SCHEMES = (*_DRIVERS, "mysql", "mariadb", "mssql", "oracle", "duckdb", "snowflake")  # whether there is a driver or not
 
 
 class QuerySource:
     """The rows that a query gives, fetched batch by batch."""
 
     def __init__(self, address: str, query: str, options: ReadOptions) -> None:
-        self.scheme = urlsplit(address).scheme
+        self.scheme = address.partition("://")[0] if "://" in address else ""
         self.name = f"{self.scheme} query"
         self.notes = Notes()
         self._options, self._query = options, query
         self._n_read = 0
+        self._secrets = _secrets(address)
         self._connection = _connect(address, self.scheme, options)
 
     def progress(self) -> tuple[int, int | None]:
@@ -53,14 +55,17 @@ class QuerySource:
                     yield from cut(table, None, self._n_read, self._options.batch_rows)
                     self._n_read += batch.num_rows
         except _database_errors() as error:
-            raise InputError(f"{self.name}: {_one_line(error)} Hint: check --sql and --db.") from error
+            raise InputError(
+                f"{self.name}: {_one_line(error, self._secrets)} Hint: check --sql and --db."
+            ) from None  # whose own message may hold the password
 
 
 def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
     module = _DRIVERS.get(scheme)
+    shown = _without(address, _secrets(address))
     if module is None:
         raise InputError(
-            f"--db {address!r}: no driver for {scheme or 'this'!r}. "
+            f"--db {shown!r}: no driver for {scheme or 'this'!r}. "
             "Hint: sqlite:///path/to/file.db or postgresql://user@host/database."
         )
     try:
@@ -71,7 +76,10 @@ def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
         if scheme == "sqlite":
             path = unquote(address.removeprefix("sqlite:///"))
             if not Path(path).is_file():
-                raise InputError(f"{path}: there is no such database. Hint: sqlite:///relative.db, sqlite:////abs.db.")
+                raise InputError(
+                    f"{shown.removeprefix('sqlite:///')}: there is no such database. "
+                    "Hint: sqlite:///relative.db, sqlite:////abs.db."
+                )
             # the driver takes the type of a column from the first batch, so that should be a large one
             size = {"adbc.sqlite.query.batch_rows": str(options.batch_rows)}
             connection = dbapi.connect(f"file:{quote(path)}?mode=ro")
@@ -79,8 +87,8 @@ def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
         return dbapi.connect(address)
     except _database_errors() as error:
         raise InputError(
-            f"--db {scheme}: {_one_line(error)} Hint: is the server there, and the address right?"
-        ) from error
+            f"--db {scheme}: {_one_line(error, _secrets(address))} Hint: is the server there, and the address right?"
+        ) from None
 
 
 class _WithStatementOptions:
@@ -104,8 +112,24 @@ def _database_errors() -> tuple[type[BaseException], ...]:
     return (OSError, pa.ArrowException, importlib.import_module("adbc_driver_manager").Error)
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:240]
+def _secrets(address: str) -> tuple[str, ...]:
+    """The password of an address, as written and as the server gets it; it may hold @, : and spaces itself.
+
+    Passwords of one or two characters are masked in addresses only: elsewhere they would mask half of a message.
+    """
+    password = address.split("://", 1)[-1].rpartition("@")[0].partition(":")[2]
+    return (password, unquote(password)) if len(unquote(password)) > 2 else ()
+
+
+def _without(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _one_line(error: BaseException, secrets: tuple[str, ...]) -> str:
+    """What a driver says, without passwords; cut only afterwards, lest half of one remain."""
+    return redacted(_without(" ".join(str(error).split()), secrets))[:240]
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Generator, Iterator
 from typing import Any, BinaryIO, NamedTuple
@@ -19,9 +20,11 @@ from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Planner
+from rfod._io.quotes import READ_BYTES, MendedStream, Mender
 from rfod._io.streams import closing_on_error, open_bytes, unpack
 
-BLOCK_BYTES = 1 << 24  # no row may be longer than two blocks
+BLOCK_BYTES = 1 << 22  # no row may be longer
+MOST_OPEN_QUOTES = 100  # more are no slips: the file has another layout
 _DECISION_ROWS = 100_000
 
 
@@ -44,7 +47,7 @@ class DelimitedSource:
         self._options = options
         self._bytes = open_bytes(path)
         with closing_on_error(self._bytes):
-            self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes)
+            self._text = Utf8Stream(unpack(self._bytes), self.name, options.encoding, self.notes, options.strict)
             sample, whole = self._text.sample()
             self.dialect = find_dialect(sample, whole, self.name, options, self.notes)
         self._n_before = self.dialect.n_lines_before
@@ -53,7 +56,6 @@ class DelimitedSource:
         """Line breaks inside of quotes so far."""
         self._skipped: list[_Skipped] = []
         self._n_named = 0
-        self._tail = ""
 
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
@@ -74,7 +76,7 @@ class DelimitedSource:
         quoted = self.dialect.quote is not None
         try:
             reader = pc_csv.open_csv(
-                self._text,
+                self._mended(),
                 read_options=pc_csv.ReadOptions(
                     use_threads=False,  # so that rows that do not parse know their number
                     block_size=BLOCK_BYTES,
@@ -103,9 +105,25 @@ class DelimitedSource:
                 yield table.select(names), lines
             for place in range(self._n_named, len(self._skipped)):
                 self._name_bad_line(self._n_breaks + sum(row.n_breaks for row in self._skipped[:place]))
-            self._check_last_quote()
         except pa.ArrowInvalid as error:
             raise InputError(self._message(error)) from error
+
+    def _mended(self) -> io.BufferedReader:
+        """The text with quotes that are never closed as ordinary characters. Buffered: a short block confuses Arrow."""
+        stream: io.RawIOBase = self._text
+        if self.dialect.quote is not None:
+            mender = Mender(self.dialect.separator, self.dialect.quote, BLOCK_BYTES)
+            stream = MendedStream(io.BufferedReader(self._text, READ_BYTES), mender, self._note_open_quote)
+        return io.BufferedReader(stream, READ_BYTES)
+
+    def _note_open_quote(self, line: int) -> None:
+        self.notes.open_quotes.add(f"{line:,}")
+        if self._options.strict or self.notes.open_quotes.count > MOST_OPEN_QUOTES:
+            several = "" if self._options.strict else f", like {MOST_OPEN_QUOTES} before it"
+            raise InputError(
+                f"{self.name}, line {line:,}: the quote {self.dialect.quote} that opens here is never closed{several}. "
+                "Hint: close it, or read quotes as ordinary characters: --quote none."
+            )
 
     def _skip(self, row: Any) -> str:
         """Called for each row with another number of fields, before the rows around it arrive."""
@@ -130,7 +148,6 @@ class DelimitedSource:
             self._name_bad_line(int(breaks_before[n_before_in_table] + breaks_of_skipped[place]))
         self._n_parsed += table.num_rows
         self._n_breaks = int(breaks_before[-1])
-        self._tail = table.column(table.num_columns - 1)[-1].as_py() if breaks.any() else ""
         return lines
 
     def _name_bad_line(self, breaks_before: int) -> None:
@@ -146,16 +163,6 @@ class DelimitedSource:
             if _has_break(column):
                 counts += pc.count_substring_regex(column, "\r\n|\n|\r").to_numpy()
         return counts
-
-    def _check_last_quote(self) -> None:
-        """A quote that never ends swallows the rest of the file; what swallows must not be silent."""
-        quote = (self.dialect.quote or "").encode()
-        if "\n" in self._tail and self._text.last_byte != quote:
-            line = self._n_parsed + len(self._skipped) + self._n_before + self._n_breaks - self._tail.count("\n")
-            raise InputError(
-                f"{self.name}, line {line:,}: the quote {self.dialect.quote} that opens here is never closed. "
-                "Hint: close it, or read quotes as ordinary characters: --quote none."
-            )
 
     def _without_empty(self, table: pa.Table, lines: NDArray[np.int64]) -> tuple[pa.Table, NDArray[np.int64]]:
         """Without the rows in which no cell holds anything; blank lines are such rows."""
@@ -174,8 +181,8 @@ class DelimitedSource:
         line = self._n_parsed + len(self._skipped) + self._n_before + self._n_breaks + 1
         if "straddl" in str(error):
             return (
-                f"{self.name}, after line {line:,}: a row is longer than {BLOCK_BYTES >> 20} MB; most often a quote "
-                f"is never closed. Hint: --quote none reads quotes as ordinary characters."
+                f"{self.name}, after line {line:,}: a row is longer than {BLOCK_BYTES >> 20} MB. "
+                "Hint: is it a table? --sep and --quote say how the file is laid out."
             )
         reason = re.sub(r"\s+", " ", str(error))[:200]
         return f"{self.name}, near line {line:,}: {reason}. Hint: --sep and --quote say how the file is laid out."

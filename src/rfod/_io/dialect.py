@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
+from rfod._io.quotes import Mender
 from rfod._io.readings import is_date, is_missing, is_number
 
 SEPARATORS = (",", ";", "\t", "|")
+_RARE_SEPARATORS = (":", "^", "~", "#", "\x01", "\x1f", " ")  # which are never taken for one unasked
 _SAMPLE_ROWS = 1000
 _EXCEL_LINE = re.compile(r"sep=(.)\r?\n")
 
@@ -35,6 +37,7 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     separator, n_before = options.separator, 0
     if (told := _EXCEL_LINE.match(sample)) is not None:
         separator, n_before, sample = separator or told[1], 1, sample[told.end() :]
+    _check_separator(separator, name)
     if not sample.strip():
         raise InputError(f"{name} is empty. Hint: a table with a header and rows is needed.")
     quotes: list[str | None] = ['"', "'"] if options.quote is None else [_quote(options.quote, name)]
@@ -45,8 +48,10 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     rows, lines = _rows(sample, whole, *best)
     if not rows:
         raise InputError(f"{name}: no line ends within the first {len(sample):,} characters. Hint: is it a table?")
+    if len(rows[0]) == 1:
+        _name_other_separator(sample, whole, best, name, options, notes)
     has_header = _has_header(rows) if options.header is None else options.header
-    names = _names(rows, has_header, notes)
+    names = column_names(rows, has_header, notes)
     if has_header:
         n_before += lines[0]
     elif options.header is None:
@@ -59,13 +64,25 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
 def _quote(text: str, name: str) -> str | None:
     if text.lower() == "none":
         return None
-    if len(text) != 1:
-        raise InputError(f"{name}: the quote {text!r} is not one character. Hint: --quote none switches quoting off.")
+    if len(text) != 1 or not text.isascii() or text in "\r\n":
+        raise InputError(
+            f"{name}: the quote {text!r} is not one ASCII character. Hint: --quote none switches quoting off."
+        )
     return text
+
+
+def _check_separator(text: str | None, name: str) -> None:
+    if text is not None and (len(text) != 1 or not text.isascii() or text in "\r\n"):
+        raise InputError(
+            f"{name}: the separator {text!r} is not one ASCII character. Hint: for example --sep ';' or --sep '\\t'."
+        )
 
 
 def _rows(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[list[list[str]], list[int]]:
     """Rows of the sample that are certainly complete and not blank, and the line each ends on."""
+    if quote is not None and quote in sample:
+        mender = Mender(separator, quote, len(sample) // 2)  # half: what is longer hides too many rows
+        sample = mender.mend(sample.encode(), whole).data.decode()
     limit = csv.field_size_limit(1 << 30)
     try:
         if quote is None:
@@ -86,6 +103,31 @@ def _rows(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[
         rows, lines = rows[:-1], lines[:-1]  # the last one may be cut off
     kept = [place for place, row in enumerate(rows) if row]
     return [rows[place] for place in kept], [lines[place] for place in kept]
+
+
+def _name_other_separator(
+    sample: str, whole: bool, found: tuple[str, str | None], name: str, options: ReadOptions, notes: Notes
+) -> None:
+    """Say what else could separate the columns of a table that has only one."""
+    separator, quote = found
+    numbers = {
+        other: _n_columns(_rows(sample, whole, other, quote)[0])
+        for other in (*SEPARATORS, *_RARE_SEPARATORS)
+        if other != separator and other in sample
+    }
+    likely = max(numbers, key=lambda other: numbers[other], default="")
+    if not likely or numbers[likely] < (3 if likely == " " else 2):
+        return
+    text = f"{likely!r} does and gives {numbers[likely]} columns. Hint: --sep {likely!r}"
+    if options.separator is not None and separator not in sample:
+        raise InputError(f"{name}: the separator {separator!r} does not occur in it; {text}.")
+    notes.say(f"the table has one column; {separator!r} does not separate any, but {text} reads them.")
+
+
+def _n_columns(rows: Sequence[Sequence[str]]) -> int:
+    """Of a table whose header and nearly all rows have as many; otherwise 0."""
+    n_same = sum(len(row) == len(rows[0]) for row in rows)
+    return len(rows[0]) if len(rows) > 1 and n_same >= 0.95 * len(rows) else 0
 
 
 def _fitness(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[float, ...]:
@@ -123,7 +165,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     return 2 * repeated < len(first)
 
 
-def _names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes) -> tuple[str, ...]:
+def column_names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes) -> tuple[str, ...]:
     """Unique names for all columns; what had to be made up is said."""
     lengths = Counter(map(len, rows[1:] if has_header and len(rows) > 1 else rows))
     n_fields = lengths.most_common(1)[0][0]

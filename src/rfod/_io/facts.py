@@ -13,15 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rfod._io.archives import add_member, open_archive
 from rfod._io.pieces import Piece
 from rfod._io.sketch import QuantileSketch
+from rfod.exceptions import ModelFormatError
 
 MEMBER = "source.json"
 """Where a model file keeps the facts of its source; the model itself does not need them."""
 MOST_CATEGORIES = 100_000
 _STORED_CATEGORIES = 20
 _QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-_LARGEST_MEMBER = 1 << 24
+_LARGEST_MEMBER = 1 << 24  # bytes; facts of 10,000 columns take half of it
 
 
 @dataclass
@@ -129,19 +131,28 @@ def _count(facts: ColumnFacts, column: pa.ChunkedArray) -> None:
 
 def attach_facts(path: str | os.PathLike[str], facts: SourceFacts) -> None:
     """Add the facts to a model file that is being written."""
-    info = zipfile.ZipInfo(MEMBER, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
+    data = json.dumps(facts.to_json(), ensure_ascii=False, allow_nan=False).encode()
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(info, json.dumps(facts.to_json(), ensure_ascii=False, allow_nan=False))
+        add_member(archive, MEMBER, data)
 
 
 def read_facts(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The facts that a model file holds of its source, if it does and they can be read."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            if MEMBER not in archive.namelist() or archive.getinfo(MEMBER).file_size > _LARGEST_MEMBER:
-                return None
-            facts = json.loads(archive.read(MEMBER))
-    except (zipfile.BadZipFile, ValueError, OSError):
+        with open_archive(path) as archive:
+            facts = archive.read_json(MEMBER, _LARGEST_MEMBER) if MEMBER in archive.members else None
+    except (ModelFormatError, OSError):
         return None
-    return facts if isinstance(facts, dict) else None
+    return facts if _is_facts(facts) else None
+
+
+def _is_facts(facts: Any) -> bool:
+    """Whether `SourceFacts.to_json` can have made this, as far as its readers rely on it."""
+    return (
+        isinstance(facts, dict)
+        and type(facts.get("n_rows")) is int
+        and facts["n_rows"] > 0
+        and isinstance(columns := facts.get("columns"), dict)
+        and all(isinstance(column, dict) and type(column.get("n_missing")) is int for column in columns.values())
+        and all(isinstance(column.get("quantiles", {}), dict) for column in columns.values())
+    )

@@ -25,6 +25,10 @@ class ReadOptions:
     columns: frozenset[str] | None = None
     """The columns that are needed; None for all."""
     batch_rows: int = BATCH_ROWS
+    strict: bool = False
+    """Refuse damaged input (undecodable bytes, unclosed quotes, lines that are no JSON) instead of noting it."""
+    sheet: str | None = None
+    """Of a spreadsheet: a name, or a number counted from 1; None for the first sheet."""
 
     def picked(self, names: Sequence[str]) -> list[str]:
         """The columns to read; all where a needed one is absent, so that an error can tell what there is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from typing import Literal
 
 import pyarrow as pa
@@ -26,7 +27,8 @@ def _number_pattern(decimal: str) -> str:
     point = re.escape(decimal)
     digits = rf"(?:[0-9]+|[0-9]{{1,3}}(?:{_GROUP[decimal]}[0-9]{{3}})+)"
     amount = rf"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    return rf"^(?:[+-]?(?:{_CURRENCY} ?)?[+-]?{amount}(?: ?(?:{_CURRENCY}|%))?|[+-]?(?i:inf|infinity))$"
+    start = rf"(?:[+-](?:{_CURRENCY} ?)?|(?:{_CURRENCY} ?)?[+-]?)"  # one sign, before or after the currency
+    return rf"^(?:{start}{amount}(?: ?(?:{_CURRENCY}|%))?|[+-]?(?i:inf|infinity))$"
 
 
 NUMBER = {decimal: _number_pattern(decimal) for decimal in (".", ",")}
@@ -48,6 +50,7 @@ _DATE_PARTS = re.compile(
     r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?:[ T]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?"
     r"(?: ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
 )
+_TIME_PARTS = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?")
 
 
 def is_missing(text: str) -> bool:
@@ -78,12 +81,8 @@ def without(texts: pa.ChunkedArray, missing: tuple[str, ...]) -> pa.ChunkedArray
 
 def read_numbers(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     """Trimmed texts as int64, or float64 where one is not whole; null where a text is no number."""
-    if decimal == ".":
-        for plain in (pa.int64(), pa.float64()):
-            try:
-                return texts.cast(plain)
-            except pa.ArrowInvalid:
-                continue
+    if decimal == "." and (plain := _read_plain(texts)) is not None:
+        return plain
     readable = matches(texts, NUMBER[decimal])
     texts = pc.if_else(readable, texts, pa.scalar(None, texts.type))
     texts = pc.replace_substring_regex(texts, rf"{_GROUP[decimal]}|{_CURRENCY}|%| ", "")
@@ -94,19 +93,31 @@ def read_numbers(texts: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     return texts.cast(pa.int64() if whole else pa.float64())
 
 
+def _read_plain(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """What Arrow's own cast reads, unless it takes a text for a number that the patterns do not."""
+    for arrow_type in (pa.int64(), pa.float64()):
+        try:
+            numbers = texts.cast(arrow_type)
+        except pa.ArrowInvalid:
+            continue
+        if pa.types.is_integer(arrow_type):
+            hexadecimal = any(pc.any(pc.match_substring(texts, sign)).as_py() for sign in "xX")
+            return None if hexadecimal else numbers
+        return None if pc.any(pc.is_nan(numbers)).as_py() else numbers
+    return None
+
+
 def read_dates(texts: pa.ChunkedArray, order: Order | None, arrow_type: pa.DataType) -> pa.ChunkedArray:
     """Trimmed texts as dates or timestamps; null where a text is no such date."""
     try:
         if pa.types.is_date(arrow_type) or arrow_type.tz is None:
-            return texts.cast(arrow_type)
+            dates = texts.cast(arrow_type)
+            first = pc.min(dates)
+            if not first.is_valid or first.value >= pa.scalar(dt.date.min).cast(arrow_type).value:
+                return dates  # Python's dates, unlike Arrow's, have no year 0
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         pass
-    parts = []
-    for chunk in texts.chunks:
-        encoded = chunk.dictionary_encode()
-        moments = [_moment(text, order, arrow_type) for text in encoded.dictionary.to_pylist()]
-        parts.append(pa.array(moments, arrow_type).take(encoded.indices))
-    return pa.chunked_array(parts, arrow_type)
+    return _by_distinct(texts, lambda text: _moment(text, order, arrow_type), arrow_type)
 
 
 def _moment(text: str, order: Order | None, arrow_type: pa.DataType) -> dt.datetime | dt.date | None:
@@ -130,30 +141,35 @@ def _moment(text: str, order: Order | None, arrow_type: pa.DataType) -> dt.datet
         moment = dt.datetime(
             year, month, day, int(hour or 0), int(minute or 0), int(second_of_minute or 0), microsecond
         )
-    except ValueError:
+        if (zone is None) != (arrow_type.tz is None):
+            return None
+        return moment if zone is None else moment.replace(tzinfo=_zone(zone)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):  # no such day, hour or zone; in UTC before the year 1 or after 9999
         return None
-    if (zone is None) != (arrow_type.tz is None):
-        return None
-    return moment if zone is None else moment.replace(tzinfo=_zone(zone))
 
 
 def _zone(text: str) -> dt.timezone:
     if text in ("Z", "UTC"):
         return dt.UTC
-    minutes = int(text[1:3]) * 60 + int(text[-2:])
+    offset = dt.time(int(text[1:3]), int(text[-2:]))
+    minutes = offset.hour * 60 + offset.minute
     return dt.timezone(dt.timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
 def read_times(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Trimmed texts as times of day; null where a text is none."""
+    return _by_distinct(texts, _time, pa.time64("us"))
 
-    def time(text: str) -> dt.time | None:
-        try:
-            return dt.time.fromisoformat(text.zfill(5) if text.count(":") == 1 else text.zfill(8))
-        except ValueError:
-            return None
 
-    return _by_distinct(texts, time, pa.time64("us"))
+def _time(text: str) -> dt.time | None:
+    found = _TIME_PARTS.fullmatch(text)
+    if found is None:
+        return None
+    hour, minute, second, fraction = found.groups(default="0")
+    try:
+        return dt.time(int(hour), int(minute), int(second), int(fraction.ljust(6, "0")))
+    except ValueError:
+        return None
 
 
 def read_truth(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -161,10 +177,12 @@ def read_truth(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return _by_distinct(texts, lambda text: TRUTH.get(text.lower()), pa.bool_())
 
 
-def _by_distinct(texts: pa.ChunkedArray, read: object, arrow_type: pa.DataType) -> pa.ChunkedArray:
+def _by_distinct(
+    texts: pa.ChunkedArray, read: Callable[[str], dt.date | dt.time | bool | None], arrow_type: pa.DataType
+) -> pa.ChunkedArray:
     parts = []
     for chunk in texts.chunks:
         encoded = chunk.dictionary_encode()
-        values = [read(text) for text in encoded.dictionary.to_pylist()]  # type: ignore[operator]
+        values = [read(text) for text in encoded.dictionary.to_pylist()]
         parts.append(pa.array(values, arrow_type).take(encoded.indices))
     return pa.chunked_array(parts, arrow_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
@@ -49,7 +51,11 @@ def check_target(path: str) -> None:
 
 @contextmanager
 def replaced(path: str) -> Iterator[str]:
-    """A temporary name beside the target, renamed to it when the block ends well and removed when it does not."""
+    """A temporary name beside the target, renamed to it when the block ends well and removed when it does not.
+
+    The file is on the disk before it gets its name, and the name is on the disk before this returns: after a power cut
+    there is the old file or the new one, whole.
+    """
     target = Path(path)
     try:
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
@@ -61,38 +67,74 @@ def replaced(path: str) -> Iterator[str]:
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
+        _sync(temporary, os.O_RDWR)  # Windows syncs only what is open for writing
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    if sys.platform != "win32":  # which cannot open folders
+        _sync(str(target.parent), os.O_RDONLY)
+
+
+def _sync(path: str, flags: int) -> None:
+    """Wait until a file or folder is on the disk, on file systems that know of that."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
-def open_sink(path: str, schema: pa.Schema, file_format: Format | None = None) -> Iterator[Write]:
-    """A function that writes tables of this schema; "-" is stdout, as CSV unless told otherwise."""
+def open_sink(
+    path: str, schema: pa.Schema, file_format: Format | None = None, csv_safe: bool = False
+) -> Iterator[Write]:
+    """A function that writes tables of this schema; "-" is stdout, as CSV unless told otherwise.
+
+    With `csv_safe`, text in CSV output that a spreadsheet would take for a formula gets a single quote before it.
+    """
     if path == "-":
-        with _writer(sys.stdout.buffer, schema, file_format or "csv") as write:
+        with _writer(sys.stdout.buffer, schema, file_format or "csv", csv_safe) as write:
             yield write
         sys.stdout.buffer.flush()
         return
     with replaced(path) as temporary, Path(temporary).open("wb") as file:
-        with _writer(file, schema, file_format or format_of(path)) as write:
+        with _writer(file, schema, file_format or format_of(path), csv_safe) as write:
             yield write
         file.flush()
 
 
 @contextmanager
-def _writer(file: BinaryIO, schema: pa.Schema, file_format: Format) -> Iterator[Write]:
+def _writer(file: BinaryIO, schema: pa.Schema, file_format: Format, csv_safe: bool) -> Iterator[Write]:
     if file_format == "jsonl":
         yield lambda table: _write_lines(file, table)
     elif file_format == "csv":
+        if csv_safe:
+            schema = _safe(schema.empty_table()).schema
         with pa_csv.CSVWriter(
             pa.PythonFile(file, mode="w"), schema, write_options=pa_csv.WriteOptions(quoting_style="needed")
         ) as writer:
-            yield writer.write_table
+            yield (lambda table: writer.write_table(_safe(table))) if csv_safe else writer.write_table
     else:
         with pq.ParquetWriter(pa.PythonFile(file, mode="w"), schema, compression="zstd") as writer:
             yield writer.write_table
+
+
+def _safe(table: pa.Table) -> pa.Table:
+    """Cells and names of text that begin like a formula with a single quote before them."""
+    columns = [_safe_texts(column) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=_safe_texts(pa.array(table.column_names, pa.string())).to_pylist())
+
+
+def _safe_texts(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    return pc.replace_substring_regex(column, r"\A([=+\-@\t\r])", r"'\1")
 
 
 def _write_lines(file: BinaryIO, table: pa.Table) -> None:

@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,7 +115,7 @@ def closing_on_error(stream: CountingStream) -> Iterator[None]:
         raise
 
 
-UNPACK_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError)
+UNPACK_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, OSError, pa.ArrowException)
 
 
 def plain_name(path: str) -> str:

@@ -1,0 +1,192 @@
+"""JSON lines and arrays, whole and damaged."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rfod._io.jsonlines as jsonlines
+from rfod._io.errors import InputError
+from rfod._io.jsonlines import JsonSource
+from rfod._io.options import ReadOptions
+from rfod._io.sources import open_source, read_all
+
+GOOD = b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n\n{"a": 3, "b": "z"}\n'
+ARRAY = b'[\n  {"a": 1,\n   "b": "x"},\n  {"a": 2, "b": "y"}, {"a": 3, "b": "z"}\n]\n'
+ROWS = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
+
+
+def read(data: bytes, name: str = "t.json", **options: Any) -> tuple[list[dict[str, Any]], list[int], list[str]]:
+    source = JsonSource(io.BytesIO(data), ReadOptions(**options), name, may_be_array=name.endswith(".json"))
+    piece = read_all(source)
+    assert piece.lines is not None
+    assert not any(pa.types.is_nested(kind) for kind in piece.rows.schema.types)
+    return piece.rows.to_pylist(), piece.lines.tolist(), source.notes.texts()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"a": 1,', "no JSON (Expecting property name"),
+        (b"[1, 2]", "a JSON list where an object is needed"),
+        (b"7", "a JSON int where an object is needed"),
+        (b'{"a": 1} {"a": 2}', "no JSON (Extra data"),
+        (b'{"a": ' + b"[" * 100_000, "no JSON (nested too deeply"),
+        (b'{"a": ' * 100_000, "no JSON (nested too deeply"),
+    ],
+    ids=["cut", "list", "number", "two", "deep list", "deep object"],
+)
+def test_lines_that_are_no_objects(line: bytes, problem: str) -> None:
+    rows, lines, notes = read(GOOD + line + b'\n{"a": 4}\n', "t.jsonl")
+    assert [row["a"] for row in rows] == [1, 2, 3, 4]
+    assert lines == [1, 2, 4, 6]
+    assert notes[0].startswith(f"1 line(s) left out, because they hold no JSON object: line 5 ({problem}")
+    with pytest.raises(InputError) as caught:
+        read(GOOD + line + b"\n", "t.jsonl", strict=True)
+    assert f"t.jsonl, line 5: {problem}" in str(caught.value)
+    assert "Hint: " in str(caught.value)
+
+
+def test_mostly_no_objects() -> None:
+    with pytest.raises(InputError, match=r"4 of 7 lines hold no JSON object: line 5 \(no JSON"):
+        read(GOOD + b"x\n" * 4, "t.jsonl")
+    with pytest.raises(InputError, match=r"hold no JSON object.*or the file one array of objects"):
+        read(b'{\n  "data": [\n    1\n  ]\n}\n')
+    with pytest.raises(InputError, match="is empty"):
+        read(b"\n \n")
+    with pytest.raises(InputError, match="is empty"):
+        read(b"{}\n{}\n")
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
+def test_arrays(name: str) -> None:
+    assert read(ARRAY, name) == (ROWS, [2, 4, 4], [])
+    assert read(b" \n" + ARRAY, name)[1] == [3, 5, 5]
+    assert read(ARRAY, name, strict=True)[0] == ROWS
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_arrays_in_other_encodings(encoding: str) -> None:
+    assert read(ARRAY.decode().encode(encoding))[0] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (b"", "line 4 (the array is not closed)"),
+        (b",", "line 4 (Expecting value"),
+        (b', {"a": 9', "line 4 (Expecting ',' delimiter"),
+        (b',\n {"a": [1, }]', "line 5 (Expecting value"),
+        (b' {"a": 9}]', "line 4 (no comma between objects)"),
+        (b"]\n]", "line 4 (more text after the end of the array)"),
+        (b', {"a": ' + b"[" * 100_000, "line 4 (nested too deeply)"),
+    ],
+    ids=["open", "comma", "cut", "inside", "no comma", "more", "deep"],
+)
+def test_damaged_arrays_keep_what_is_before(end: bytes, words: str) -> None:
+    data = ARRAY.rstrip()[:-2] + end
+    rows, lines, notes = read(data)
+    assert (rows, lines) == (ROWS, [2, 4, 4])
+    assert notes[0].startswith(f"the array is damaged at {words}")
+    with pytest.raises(InputError, match=r"t\.json, line \d: no JSON \(.*Hint: is the file whole"):
+        read(data, strict=True)
+
+
+def test_arrays_without_objects() -> None:
+    with pytest.raises(InputError, match="is empty"):
+        read(b"[]")
+    with pytest.raises(InputError, match=r"line 1: no JSON"):
+        read(b"[{")
+    with pytest.raises(InputError, match=r"2 of 3 lines hold no JSON object: line 1 \(a JSON int"):
+        read(b'[1, [2], {"a": 1}]')
+    rows, lines, notes = read(b'[{"a": 1}, {"a": 2},\n null, {"a": 3}]')
+    assert (len(rows), lines) == (3, [1, 1, 2])
+    assert "line 2 (a JSON NoneType where an object is needed)" in notes[0]
+
+
+@pytest.mark.parametrize("wrap", [b"\n".join, lambda rows: b"[" + b",".join(rows) + b"]"], ids=["lines", "array"])
+def test_nested_values_become_text(wrap: Any) -> None:
+    rows, _, _ = read(wrap([b'{"a": [1, {"b": "\xc3\xbc"}], "c": {"d": null}, "e": 1}', b'{"a": "x", "e": 2}']))
+    assert rows == [{"a": '[1, {"b": "ü"}]', "c": '{"d": null}', "e": 1}, {"a": "x", "c": None, "e": 2}]
+
+
+@pytest.mark.parametrize("wrap", [b"\n".join, lambda rows: b"[" + b",".join(rows) + b"]"], ids=["lines", "array"])
+def test_odd_values(wrap: Any) -> None:
+    digits = b"9" * 5000
+    rows, _, _ = read(
+        wrap(
+            [
+                b'{"int": ' + digits + b', "nan": NaN, "inf": -Infinity, "half": "\\ud800", "a\\udfff": 1}',
+                b'{"int": 1, "nan": 1.5, "inf": 1, "half": "x"}',
+            ]
+        )
+    )
+    assert [row["int"] for row in rows] == [np.inf, 1]
+    assert rows[0]["half"] == "?"
+    assert rows[0]["a?"] == 1
+    assert rows[0]["inf"] == -np.inf
+
+
+def test_texts_with_brackets_are_parsed_by_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonlines, "table_of", None)
+    assert read(b'{"a": "[{", "b": "\\"{"}\n{"a": "x", "b": "y"}\n')[0][0] == {"a": "[{", "b": '"{'}
+
+
+def test_later_rows_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonlines, "_BLOCK_LINES", 10)
+    lines = [
+        json.dumps({"n": n, "t": "x", "b": True, "new": 1} if n != 15 else {"n": "odd", "t": 5}) for n in range(30)
+    ]
+    rows, numbers, notes = read("\n".join(lines).encode())
+    assert [row["n"] for row in rows] == [*range(15), None, *range(16, 30)]
+    assert rows[15] == {"n": None, "t": "5", "b": None, "new": None}
+    assert numbers == list(range(1, 31))
+    assert "column 'n': 1 value(s) are no number and count as missing: 'odd' (line 16)" in notes[0]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_arrays_from_stdin(monkeypatch: pytest.MonkeyPatch, pack: Any) -> None:
+    for data in (ARRAY, b"\n " + ARRAY):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(data))))
+        assert read_all(open_source("-", ReadOptions())).rows.to_pylist() == ROWS
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(b"[id],[name]\n1,x\n2,y\n"))))
+    assert read_all(open_source("-", ReadOptions())).rows.column_names == ["[id]", "[name]"]
+
+
+def test_arrays_in_files(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(ARRAY)
+    assert read_all(open_source(str(tmp_path / "t.json"), ReadOptions())).rows.to_pylist() == ROWS
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.lists(st.dictionaries(st.sampled_from(["a", "b", "ü", ""]), values), min_size=1, max_size=5)
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects, st.booleans(), st.binary(max_size=10), st.integers(0, 200))
+def test_any_objects_and_any_damage(rows: list[dict[str, Any]], is_array: bool, damage: bytes, place: int) -> None:
+    text = json.dumps(rows) if is_array else "\n".join(map(json.dumps, rows))
+    if any(rows):
+        try:
+            read(text.encode())
+        except InputError as error:
+            assert "is no " in str(error)  # noqa: PT017  # too many odd values in a column
+    data = text.encode()[:place] + damage + text.encode()[place:]
+    try:
+        read(data)
+    except InputError as error:
+        assert "t.json" in str(error)  # noqa: PT017
