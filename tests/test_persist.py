@@ -19,8 +19,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import hostile_models
 import rfod
+from damaged_models import header_npy, npy, unpack, with_array
 from rfod import ModelFormatError, persist
+from rfod._io import archives
 from tables import IN_LIBRARY, as_arrow, as_pandas, mixed_columns, small
 
 COLUMNS = mixed_columns(120)
@@ -126,11 +129,87 @@ def test_newer_formats_ask_for_an_upgrade(path):
         rfod.load(path)
 
 
-def test_a_small_file_cannot_fill_the_memory(path):
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no way to ask for the largest memory of a process")
+def test_a_small_file_cannot_take_much_memory_or_time(path, tmp_path):
+    """In another process, whose memory is measured."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    n_files = hostile_models.write_files(path, folder)
+    program = hostile_models.__file__
+    done = subprocess.run([sys.executable, program, path, folder], capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == n_files >= 50
+    assert {line["outcome"] for line in lines} == {"refused", "loaded"}
+    assert [line for line in lines if line["bytes"] > 200e6][:1] == []
+    assert [line for line in lines if line["seconds"] > 2] == []
+
+
+@pytest.mark.parametrize("bytes_of", [lambda: bytes(2**26), lambda: b""])
+def test_members_that_no_model_has_are_refused(path, bytes_of):
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("zeros", bytes(2**26 + 2**25))
-    with pytest.raises(ModelFormatError, match="absurd size"):
+        archive.writestr("zeros", bytes_of())
+    with pytest.raises(ModelFormatError, match="'zeros' is no part of a model"):
         rfod.load(path)
+
+
+def test_arrays_that_unpack_too_far_are_refused(path):
+    members = unpack(path.read_bytes())
+    path.write_bytes(with_array(members, "calibration", npy(np.zeros(10**7))))
+    with pytest.raises(ModelFormatError, match="unpacks to an absurd size"):
+        rfod.load(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_member_that_occurs_twice_is_refused(path):
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", archive.read("model.json"))
+    with pytest.raises(ModelFormatError, match="a member occurs twice"):
+        rfod.load(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_to_pack_are_refused(path, method):
+    members = unpack(path.read_bytes())
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    with pytest.raises(ModelFormatError, match="packed by an unknown method"):
+        rfod.load(path)
+
+
+def test_encrypted_members_are_refused(path):
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag in the directory, of the first member
+    path.write_bytes(data)
+    with pytest.raises(ModelFormatError, match=r"'model\.json' is encrypted"):
+        rfod.load(path)
+
+
+def test_a_shape_is_checked_before_the_array_is_made(path):
+    members = unpack(path.read_bytes())
+    text = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
+    path.write_bytes(with_array(members, "calibration", header_npy(text, bytes(80))))
+    with pytest.raises(ModelFormatError, match="not the size its shape says"):
+        rfod.load(path)
+
+
+def test_a_model_that_packs_too_well_can_still_be_loaded(tmp_path, monkeypatch):
+    """Thousands of constant columns have millions of importances, all 0."""
+    monkeypatch.setattr(archives, "FREE_BYTES", 2**20)
+    columns = {f"x{j}": np.ones(4) for j in range(500)}
+    small(n_estimators=1).fit(pd.DataFrame(columns)).save(tmp_path / "m.rfod")
+    assert (tmp_path / "m.rfod").stat().st_size > 8 * 500**2
+    assert rfod.load(tmp_path / "m.rfod").n_features_in_ == 500
+
+
+def test_more_categories_than_a_file_has_room_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(persist, "LARGEST_JSON", 5_000)
+    detector = small(n_estimators=1, column_types={"word": "categorical"})
+    detector.fit(pd.DataFrame({"word": [f"w{i}" for i in range(900)], "x": np.arange(900) % 7}))
+    with pytest.raises(rfod.SchemaError, match=r"(?s)has room for 5,000.*\(900\): column_types={'word': 'ignore'}"):
+        detector.save(tmp_path / "m.rfod")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -171,7 +250,7 @@ def test_places_without_a_model(tmp_path):
 
 
 def test_saving_to_no_place(detector, tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.m\.rfod'"):
         detector.save(tmp_path / "nowhere" / "m.rfod")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
@@ -196,7 +275,7 @@ def test_an_interrupted_save_leaves_the_old_file(detector, path, monkeypatch, er
     before = path.read_bytes()
     n_written = 0
 
-    def write_some(archive, name, data):
+    def write_some(archive, name, data, method):
         nonlocal n_written
         n_written += 1
         if n_written > 5:
@@ -207,7 +286,7 @@ def test_an_interrupted_save_leaves_the_old_file(detector, path, monkeypatch, er
         raise error
 
     if moment == "member":
-        monkeypatch.setattr(persist, "_write_member", write_some)
+        monkeypatch.setattr(archives, "add_member", write_some)
     else:
         monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(type(error)):
@@ -242,6 +321,6 @@ def test_an_object_array_is_never_unpickled(path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(ModelFormatError, match=r"kept is not a \.npy array"):
+    with pytest.raises(ModelFormatError, match=r"arrays/kept\.npy is of type object"):
         rfod.load(path)
     assert not trace.exists()

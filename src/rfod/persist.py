@@ -10,22 +10,24 @@ import hashlib
 import io
 import json
 import os
-import tempfile
-import zipfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest.forest import Forest, Trees, is_tree
+from rfod._forest.forest import MOST_LEAVES, Forest, Trees, is_tree
+from rfod._io.archives import LARGEST_JSON, Archive, open_archive, write_archive
+from rfod._io.errors import OutputError
+from rfod._io.facts import MEMBER as FACTS_MEMBER
+from rfod._io.sinks import replaced
 from rfod._table.binning import features_from_json, features_to_json
 from rfod._table.columns import Schema
-from rfod.exceptions import ModelFormatError
+from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
 from rfod.model import Model, Sample
+from rfod.params import Params
 
 FORMAT = "rfod model"
 FORMAT_VERSION = 1
@@ -62,18 +64,12 @@ _DTYPES = {
     "entry_class": np.uint16,
     "entry_share": np.float32,
 }
-_SCORING = {  # parameters that scoring reads
-    "uncertainty": ("scaled", "raw"),
-    "aggregation": ("uncertainty", "mean", "surprise", "consensus"),
-    "distance": ("agd", "gower", "gower-iqr"),
-}
+_SCORING = ("uncertainty", "aggregation", "distance", "trim")  # parameters that scoring reads
 _LARGEST_LEAF = 1e151  # values beyond 1e150 count as infinite and reach no leaf
-_LARGEST_RATIO, _ALWAYS_ALLOWED = 200, 2**26  # how far members may unpack: a small file cannot fill the memory
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model under a temporary name, then rename: the file is there whole or not at all."""
-    path = Path(path)
+    """Write a model file, which is there whole or not at all."""
     features, edges = features_to_json(model.features)
     arrays = _to_arrays(model) | {"edges": edges}
     packed = {name: _npy_bytes(arrays[name]) for name in _DTYPES}
@@ -87,33 +83,39 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "features": features,
         "checksums": {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()},
     }
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    header_bytes = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
+    if len(header_bytes) > LARGEST_JSON:
+        widest = max(model.schema.columns, key=lambda column: len(column.categories))
+        raise SchemaError(
+            f"The names and categories of the model take {len(header_bytes):,} bytes; a model file has room for "
+            f"{LARGEST_JSON:,}.\nHint: leave out the column with the most categories ({len(widest.categories):,}): "
+            f"column_types={{{widest.name!r}: 'ignore'}}."
+        )
+    members = {"model.json": header_bytes} | {_member(name): data for name, data in packed.items()}
     try:
-        with (
-            os.fdopen(descriptor, "wb") as file,
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        ):
-            _write_member(archive, "model.json", json.dumps(header, ensure_ascii=False, allow_nan=False).encode())
-            for name, data in packed.items():
-                _write_member(archive, f"arrays/{name}.npy", data)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink()
+        with replaced(os.fspath(path)) as temporary:
+            write_archive(temporary, members)
+    except OutputError as error:
+        if isinstance(error.__cause__, OSError):  # FileNotFoundError and the like, as `open` raises them
+            raise OSError(error.__cause__.errno, error.__cause__.strerror, os.fspath(path)) from error
         raise
+
+
+def _member(array: str) -> str:
+    return f"arrays/{array}.npy"
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
-    with Path(path).open("rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                header, members = _read_members(archive, os.fstat(file.fileno()).st_size, path)
-        except ModelFormatError:
-            raise
-        except Exception as error:  # on damaged directories zipfile raises KeyError, OSError, struct.error and more
-            raise ModelFormatError(f"{os.fspath(path)} is not a whole rfod model file: {error}.") from error
-    arrays = {name: _read_array(members[name], name, header["checksums"]) for name in _DTYPES}
+    with open_archive(path) as archive:
+        if "model.json" not in archive.members:
+            raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
+        header = _checked_header(archive.read_json("model.json"), path)  # first: a newer format may have other arrays
+        lacking = [name for name in map(_member, _DTYPES) if name not in archive.members]
+        _require(not lacking, f"it lacks {', '.join(lacking[:5])}")
+        foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *map(_member, _DTYPES)}
+        _require(not foreign, f"{min(foreign, default='')[:40]!r} is no part of a model")
+        arrays = {name: _read_array(archive, name, header["checksums"]) for name in _DTYPES}
     schema = Schema.from_json(header["schema"])
     features = features_from_json(header["features"], arrays["edges"], schema)
     n_columns = len(schema.columns)
@@ -172,19 +174,6 @@ def _to_sample(arrays: Arrays, schema: Schema) -> Sample:
         if column.is_categorical:
             _require(bool(((kept >= -1) & (kept < len(column.categories))).all()), "a kept row has an unknown category")
     return Sample(rows, values)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _write_member(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    """With a fixed date: the same model is the same file, byte for byte."""
-    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, data)
 
 
 def _npy_bytes(array: NDArray[Any]) -> bytes:
@@ -250,37 +239,11 @@ def _finite(array: NDArray[Any]) -> bool:
 def _ascending(scores: NDArray[Any]) -> NDArray[Any]:
     """The scores themselves, when they are finite and ascend."""
     _require(_finite(scores), "the calibration scores are no numbers")
-    _require(bool((np.diff(scores) >= 0).all()), "the calibration scores do not ascend")
+    _require(bool((scores[1:] >= scores[:-1]).all()), "the calibration scores do not ascend")
     return scores
 
 
-def _read_members(
-    archive: zipfile.ZipFile, file_size: int, path: str | os.PathLike[str]
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The header, and the bytes of every array by name."""
-    sizes = {info.filename: info.file_size for info in archive.infolist()}
-    if "model.json" not in sizes:
-        raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
-    _require(sum(sizes.values()) <= file_size * _LARGEST_RATIO + _ALWAYS_ALLOWED, "it unpacks to an absurd size")
-
-    def read(member: str) -> bytes:
-        with archive.open(member) as opened:
-            data = opened.read(sizes[member] + 1)
-        _require(len(data) == sizes[member], f"{member} has not the size it says")
-        return data
-
-    header = _read_header(read("model.json"), path)  # first: a newer format may have other arrays
-    places = {name: f"arrays/{name}.npy" for name in _DTYPES}
-    absent = [place for place in places.values() if place not in sizes]
-    _require(not absent, f"{', '.join(absent[:5])} is absent")
-    return header, {name: read(place) for name, place in places.items()}
-
-
-def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    try:
-        header = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"The model file {os.fspath(path)} is damaged: model.json is not JSON.") from error
+def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
     _require(isinstance(header, dict) and header.get("format") == FORMAT, "model.json is not that of an rfod model")
     found = header.get("format_version")
     if type(found) is int and found > FORMAT_VERSION:
@@ -292,30 +255,28 @@ def _read_header(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     for name, kind in {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict}.items():
         _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
     _require(0 <= header["seed"] < 2**63, "the seed is out of range")
-    trim = header["params"].get("trim")
-    _require(isinstance(trim, int | float) and 0 <= trim < 0.5, "the parameter trim is not a share below 0.5")
-    for name, choices in _SCORING.items():
-        _require(header["params"].get(name) in choices, f"the parameter {name} is not one of {', '.join(choices)}")
+    lacking = [name for name in _SCORING if name not in header["params"]]
+    _require(not lacking, f"it lacks the parameter {', '.join(lacking)}")
+    try:
+        Params(**header["params"])
+    except (TypeError, ParameterError) as error:
+        raise ModelFormatError(f"The model file is damaged: its parameters are not those of RFOD ({error}).") from error
     return dict(header)
 
 
-def _read_array(data: bytes, name: str, checksums: Mapping[str, Any]) -> NDArray[Any]:
-    _require(checksums.get(name) == hashlib.sha256(data).hexdigest(), f"the checksum of {name} is wrong")
-    try:
-        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except Exception as error:  # numpy hands the header to Python's parser, which may raise anything
-        raise ModelFormatError(f"The model file is damaged: {name} is not a .npy array.") from error
-    expected = np.dtype(_DTYPES[name])
-    _require(array.dtype == expected.newbyteorder("<"), f"{name} is of type {str(array.dtype)[:20]}")
-    _require(array.ndim == (2 if name == "importances" else 1), f"{name} has {array.ndim} dimensions")
-    return np.require(array.astype(expected, copy=False), requirements=["C", "W"])
+def _read_array(archive: Archive, name: str, checksums: Mapping[str, Any]) -> NDArray[Any]:
+    return archive.read_array(
+        _member(name), np.dtype(_DTYPES[name]), 2 if name == "importances" else 1, checksums.get(name)
+    )
 
 
 def _ends(counts: NDArray[np.int64], total: int, smallest: int, what: str) -> NDArray[np.int64]:
     """Running sums from 0, when all counts are sane and add up."""
+    _require(len(counts) * smallest <= total, f"there are too few {what}")
     _require(bool(((counts >= smallest) & (counts <= total)).all()), f"a number of {what} is out of range")
-    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    _require(int(ends[-1]) == total and bool((np.diff(ends) >= 0).all()), f"the numbers of {what} do not add up")
+    ends = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ends[1:])
+    _require(int(ends[-1]) == total and bool((ends[1:] >= ends[:-1]).all()), f"the numbers of {what} do not add up")
     return ends
 
 
@@ -353,6 +314,7 @@ def _to_forests(
         _require(bool(((kept >= 0) & (kept < n_grown)).all()), "a kept tree was never grown")
         _require(len(np.unique(kept)) == len(kept), "a tree is kept twice")
         n_leaves = int(leaf_ends[kept_ends[j + 1]] - leaf_ends[kept_ends[j]])
+        _require(n_leaves <= MOST_LEAVES, "a column has too many leaves")
         n_classes = min(len(column.categories), 2**16)
         if column.is_categorical:
             low, high = n_classes_before, n_classes_before + n_leaves
@@ -400,6 +362,6 @@ def _to_forests(
 def _check_entries(classes: NDArray[np.uint16], ends: NDArray[np.int64], n_classes: int) -> None:
     """Every leaf lists known classes in ascending order."""
     _require(bool((classes < n_classes).all()), "a leaf holds an unknown class")
-    ascends = np.diff(classes.astype(np.int64)) > 0
+    ascends = classes[1:] > classes[:-1]
     ascends[ends[1:-1] - 1] = True  # from one leaf to the next anything goes
     _require(bool(ascends.all()), "the classes of a leaf do not ascend")

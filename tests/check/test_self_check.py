@@ -13,9 +13,9 @@ import pytest
 
 import rfod
 from rfod import ParameterError
-from rfod._check.errors import KINDS
 from rfod._check.selfcheck import SelfCheck, Trial
 from rfod._table.frames import open_table
+from rfod.params import ERROR_KINDS
 from tables import IN_LIBRARY, mixed_columns, small
 
 
@@ -86,7 +86,7 @@ def test_frame_is_of_the_callers_library(detector: rfod.RFOD) -> None:
 def test_every_kind_of_column(library: str) -> None:
     frame = IN_LIBRARY[library](mixed_columns())
     checked = rfod.self_check(small().fit(frame), frame)
-    assert checked.kinds == KINDS
+    assert checked.kinds == ERROR_KINDS
     assert checked.n_rows == 120
 
 

@@ -167,7 +167,7 @@ def test_mixed_objects():
 
 
 def test_objects_that_arrow_would_misread():
-    days = open_table([[dt.date(2024, 1, 1)], [np.datetime64("NaT")]]).column("x0")
+    days = open_table([[dt.date(2024, 1, 1)], [np.datetime64("NaT", "D")]]).column("x0")
     assert days.to_pylist() == [dt.date(2024, 1, 1), None]
     day, moment = dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 12)
     assert open_table([[day], [moment]]).column("x0").to_pylist() == [dt.datetime(2024, 1, 1), moment]

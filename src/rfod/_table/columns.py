@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pyarrow as pa
 
 from rfod._table.guess import LeftOut
-from rfod._table.values import Category, Kind, family, parse_arrow_type
+from rfod._table.values import Category, family, parse_arrow_type
 from rfod.exceptions import ModelFormatError
+from rfod.params import KINDS, Kind
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
 NATURAL_FAMILIES: dict[Kind, tuple[str, ...]] = {  # taken as the kind without being told
     "numeric": ("number", "boolean"),
     "categorical": ("number", "text", "boolean"),
@@ -38,7 +38,8 @@ class Column:
     n_missing: int = 0
     n_distinct: int = 0
     from_text: bool = False
-    """Text is read as this kind, or values as their text, because the caller says so; at detection too."""
+    """Text is read as this kind, or values as their text, because the caller says so; at detection too. Also decimals
+    of so many digits that only their text tells them apart."""
 
     @property
     def is_categorical(self) -> bool:

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from rfod._table.objects import arrow_from_objects
 from rfod.exceptions import SchemaError
 
+LARGEST_EXACT = 2**53  # integer, up to which a float64 holds every one
+
 Read = Callable[[int, str, bool], Any]
 Build = Callable[[pa.Table, bool], Any]
 
@@ -64,6 +66,12 @@ def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
         if pc.any(not_a_number).as_py():
             return pc.if_else(not_a_number, pa.scalar(None, column.type), column)
     return column
+
+
+def has_exact_floats(integers: pa.ChunkedArray) -> bool:
+    """Whether a float64 holds each of these integers."""
+    bounds = pc.min_max(integers).as_py()
+    return bounds["min"] is None or bool(max(-bounds["min"], bounds["max"]) <= LARGEST_EXACT)
 
 
 def open_table(data: Any) -> Table:
@@ -173,7 +181,7 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     def build(columns: pa.Table, aligned: bool) -> Any:
         if backend.is_pyarrow():
             return columns
-        built = nw.from_arrow(columns, backend=backend).to_native()
+        built = _as_frame(columns, backend)
         if aligned and backend.is_pandas_like():
             built.index = frame.to_native().index
         return built
@@ -242,7 +250,19 @@ def _build_without_library(columns: pa.Table, aligned: bool) -> Any:
     """Arrays cannot hold mixed columns by name, so their owners get pandas where it is installed, else pyarrow."""
     if importlib.util.find_spec("pandas") is None:
         return columns
-    return nw.from_arrow(columns, backend="pandas").to_native()
+    return _as_frame(columns, nw.Implementation.PANDAS)
+
+
+def _as_frame(columns: pa.Table, backend: Any) -> Any:
+    """A frame of a library. Where pandas would turn integers with gaps into floats that cannot tell them apart, they
+    get its own type of integers with gaps."""
+    built = nw.from_arrow(columns, backend=backend).to_native()
+    if backend.is_pandas_like():
+        for name, column in zip(columns.column_names, columns.columns, strict=True):
+            if column.null_count and pa.types.is_integer(column.type) and not has_exact_floats(column):
+                dtype = "UInt64" if pa.types.is_unsigned_integer(column.type) else "Int64"
+                built[name] = backend.to_native_namespace().array(column.to_pylist(), dtype=dtype)
+    return built
 
 
 def _refuse_complex(dtype: np.dtype[Any], name: str | None = None) -> None:

@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rfod._table.values import Kind, family, value_type
+from rfod._table.values import family, value_type
+from rfod.params import Kind
 
 LeftOut = Literal["identifier", "text", "empty", "ignored"]
 

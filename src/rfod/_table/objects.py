@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import math
 from collections import Counter
 from decimal import Decimal
 from typing import Any
@@ -43,8 +45,8 @@ def arrow_from_objects(values: NDArray[np.object_], name: str, mixed_as_text: bo
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError, TypeError, ValueError) as error:
-        if kind == "number":  # integers past 64 bits, decimals among floats
-            return pa.array([None if _is_missing(value) else float(value) for value in values], pa.float64())
+        if kind == "number":
+            return _numbers([None if _is_missing(value) else value for value in values])
         if kind == "text":  # lone surrogates
             return pa.array([None if _is_missing(value) else _utf8(value) for value in values], pa.large_string())
         raise SchemaError(
@@ -73,6 +75,38 @@ def _is_number(value: Any) -> bool:
 
 def _utf8(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _numbers(values: list[Any]) -> pa.Array:
+    """Numbers that are not of one type. Integers stay exact, and floats become decimals where one among them needs
+    it; numbers of too many digits become floats."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, int | np.integer) for value in present):
+        integers = [None if value is None else int(value) for value in values]
+        for arrow_type in (pa.int64(), pa.uint64(), pa.decimal256(76, 0)):
+            try:
+                return pa.array(integers, arrow_type)
+            except (pa.ArrowException, OverflowError):
+                continue
+    elif not all(isinstance(value, float | np.floating) or _is_exact_float(value) for value in present):
+        with contextlib.suppress(pa.ArrowException):  # more than 76 digits, or infinite
+            return pa.array([None if value is None else _as_decimal(value) for value in values])
+    return pa.array([None if value is None else _as_float(value) for value in values], pa.float64())
+
+
+def _is_exact_float(value: Any) -> bool:
+    return bool(value == _as_float(value))
+
+
+def _as_decimal(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(str(value))
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.copysign(math.inf, value)
 
 
 def _datetimes(values: NDArray[np.object_], name: str) -> pa.Array:

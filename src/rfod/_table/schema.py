@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from rfod._table.columns import KINDS, NATURAL_FAMILIES, STORED_FAMILY, Column, Schema
+from rfod._table.columns import NATURAL_FAMILIES, STORED_FAMILY, Column, Schema
 from rfod._table.frames import Table, listed
 from rfod._table.guess import LeftOut, guess_kind
 from rfod._table.values import (
     Category,
-    Kind,
     as_category,
     category_values,
+    count_merged,
     family,
     plain,
     read_numbers,
@@ -26,6 +26,7 @@ from rfod._table.values import (
     value_type,
 )
 from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError
+from rfod.params import KINDS, Kind
 
 __all__ = ["Column", "Kind", "LeftOut", "Schema", "infer_schema", "match_columns"]
 
@@ -45,7 +46,8 @@ _DEFAULT_TYPE |= {"datetime": "timestamp[us]", "duration": "duration[us]"}
 def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) -> Schema:
     """Decide for each column what it is (the rules are in `guess`), or take the caller's word for it.
 
-    Warns once (`ColumnWarning`) about all columns that a guess leaves out, and values that an override cannot read.
+    Warns once (`ColumnWarning`) about all columns that a guess leaves out, values that an override cannot read, and
+    different numbers that become the same float.
     """
     overrides = dict(column_types or {})
     _check_overrides(table, overrides)
@@ -58,6 +60,7 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
     left_out: dict[str, LeftOut] = {}
     suggestions: dict[str, Kind] = {}
     unread: dict[str, int] = {}
+    merged: dict[str, int] = {}
     for name in table.names:
         override = overrides.get(name)
         if override in _LEFT_OUT:
@@ -68,6 +71,8 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
             columns.append(learned.found)
             if learned.n_unread:
                 unread[name] = learned.n_unread
+            if learned.n_merged:
+                merged[name] = learned.n_merged
         else:
             left_out[name] = learned.found
             if learned.suggestion:
@@ -75,7 +80,9 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
     if len(columns) < 2:
         raise SchemaError(_too_few_message(table, columns, left_out))
     guessed = {name: reason for name, reason in left_out.items() if overrides.get(name) not in _LEFT_OUT}
-    message = _warning_message(guessed, suggestions, unread, overrides)
+    message = "\n".join(
+        filter(None, (_warning_message(guessed, suggestions, unread, overrides), _merged_message(merged)))
+    )
     if message:
         warnings.warn(message, ColumnWarning, stacklevel=2)
     return Schema(tuple(columns), left_out, table.names, table.has_names, table.n_rows)
@@ -116,6 +123,7 @@ class _Learned:
     found: Column | LeftOut
     suggestion: Kind | None = None
     n_unread: int = 0
+    n_merged: int = 0
 
 
 def _learn(table: Table, name: str, override: Kind | None) -> _Learned:
@@ -151,6 +159,10 @@ def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) 
     # numbers taken for booleans are told as well: what is neither 0 nor 1 is then missing, not a third category
     told = overridden and (found == "text" or (kind == "boolean" and found == "number"))
     from_text = told or found not in NATURAL_FAMILIES[kind]
+    is_number = kind in ("numeric", "duration")
+    n_merged = count_merged(values) if is_number or pa.types.is_decimal(values.type) else 0
+    if n_merged and not is_number:  # categories of decimals are floats, unless these are not as many
+        from_text, n_merged = True, 0
     if kind == "categorical":
         values = category_values(values, from_text)
     arrow_type = _arrow_type(kind, values, from_text)
@@ -179,7 +191,7 @@ def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) 
     if not (draft.is_categorical or np.isfinite(present).any()):  # nothing that a forest could learn or predict
         return _Learned("empty")
     column = replace(draft, categories=categories, n_missing=len(values) - n_present, n_distinct=n_distinct)
-    return _Learned(column, n_unread=n_values - n_present)
+    return _Learned(column, n_unread=n_values - n_present, n_merged=n_merged)
 
 
 def _arrow_type(kind: Kind, values: pa.ChunkedArray, from_text: bool) -> str:
@@ -238,6 +250,18 @@ def _warning_message(
     elif left_out:
         lines.append(f"Hint: drop them, or silence this: column_types={{{next(iter(left_out))!r}: 'ignore'}}.")
     return "\n".join(lines)
+
+
+def _merged_message(merged: Mapping[str, int]) -> str:
+    """All columns with numbers that become the same float, in one text; empty when there are none."""
+    if not merged:
+        return ""
+    parts = [f"{count:,} of {name!r}" for name, count in list(merged.items())[:5]]
+    return (
+        "Numbers are kept as 64-bit floats, which hold 15 digits, and whole numbers up to 2**53. Values that cannot be "
+        f"told from other ones there: {', '.join(parts)}{', ...' if len(merged) > 5 else ''}.\n"
+        f"Hint: column_types={{{next(iter(merged))!r}: 'categorical'}} keeps them apart; 'ignore' leaves them out."
+    )
 
 
 def match_columns(schema: Schema, table: Table) -> Table:

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.frames import nan_as_null
+from rfod._table.frames import has_exact_floats, nan_as_null
+from rfod.params import Kind
 
-Kind = Literal["numeric", "categorical", "boolean", "datetime", "time", "duration"]
 Family = Literal["number", "text", "boolean", "datetime", "time", "duration", "null", "other"]
 Category = str | int | float | bool
 
@@ -24,6 +24,8 @@ MISSING, UNSEEN = -1, -2
 SECONDS_PER_DAY = 86400
 TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
+_EXACT_DIGITS = 15  # that every float64 keeps
+_LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"
 _TYPE_WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+\-:/]{1,64})\]")
 _DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d{1,2}), (-?\d{1,2})\)")
 _CLOCK = re.compile(r"([+-]?)(?:(\d+) days?,? )?(\d+):([0-5]?\d)(?::([0-5]?\d(?:\.\d*)?))?")
@@ -87,6 +89,28 @@ def read_numbers(column: pa.ChunkedArray, kind: Kind) -> NDArray[np.float64]:
         numbers = _seconds(column)
     beyond = np.abs(numbers) > INFINITE
     return np.where(beyond, np.copysign(np.inf, numbers), numbers) if beyond.any() else numbers
+
+
+def count_merged(column: pa.ChunkedArray) -> int:
+    """How many values of a plain column of numbers, or of text read as such, share their float64 with another value.
+
+    Integers do from 2**53 on, decimals from 16 digits on. Text counts by its integers of at least 16 digits."""
+    found = family(column.type)
+    if pa.types.is_integer(column.type):
+        if has_exact_floats(column):
+            return 0
+    elif pa.types.is_decimal(column.type):
+        if column.type.precision <= _EXACT_DIGITS:
+            return 0
+    elif found == "text":
+        column = column.filter(pc.match_substring_regex(column, _LONG_INTEGER))
+    else:
+        return 0
+    counted = column.drop_null().value_counts()
+    numbers = read_numbers(pa.chunked_array([counted.field("values")]), "numeric")
+    _, group, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    is_merged = (sizes[group] > 1) & np.isfinite(numbers)
+    return int(counted.field("counts").to_numpy()[is_merged].sum())
 
 
 def _seconds(column: pa.ChunkedArray) -> NDArray[np.float64]:

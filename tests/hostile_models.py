@@ -1,0 +1,122 @@
+"""Files of at most 1 MB that are made to take memory or time. As a program it loads those of a folder and measures:
+
+    python hostile_models.py model.rfod folder
+
+Prints one JSON object per file: its name, "refused", "loaded" or the exception that escaped, the seconds it took, and
+by how many bytes the largest memory of the process has grown since it loaded the model.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import rfod
+from damaged_models import Members, header_npy, npy, pack, unpack, with_array, with_header
+from rfod._io.facts import read_facts
+
+MOST_BYTES = 2**20
+ZEROS = {"leaf_entries": np.int64, "tree_words": np.int64, "entry_class": np.uint16, "entry_share": np.float32}
+ZEROS |= {"kept": np.int64, "words": np.int64, "calibration": np.float64, "sample_codes": np.int32}
+
+
+def filled_up(data: bytes) -> bytes:
+    """The file with facts that nothing packs, up to the largest size that is tried."""
+    file = io.BytesIO(data)
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_STORED) as archive:
+        archive.writestr("source.json", os.urandom(max(MOST_BYTES - len(data) - 200, 0)))
+    return file.getvalue()
+
+
+def headers(members: Members) -> Iterator[tuple[str, bytes]]:
+    """Headers with one field more, of few bytes in the file and many in memory."""
+    good = members["model.json"].removesuffix(b"}")
+    parts = {"lists": b"[],", "objects": b"{},", "fields": b'{"":0},', "nested": b"[" * 200 + b"]" * 200 + b","}
+    parts |= {"numbers": b"1e9,", "texts": b'"ab",', "emoji": '"😀a",'.encode(), "digits": b"1" * 4000 + b","}
+    for name, part in parts.items():
+        for size in (10**6, 3 * 10**6, 3 * 10**7):
+            data = pack(members | {"model.json": good + b', "more": [' + part * (size // len(part)) + b"0]}"})
+            yield f"{name} of {size:,} bytes", filled_up(data)
+    yield "a number of a million digits", pack(members | {"model.json": good + b', "more": ' + b"1" * 10**6 + b"}"})
+    yield "unclosed lists", pack(members | {"model.json": b"[" * 10**7})
+    yield "unclosed text", pack(members | {"model.json": b'"' + b'\\"' * 10**7})
+    for n_columns in (3_000, 50_000):
+        column = json.loads(members["model.json"])["schema"]["columns"][0]
+        columns = [column | {"name": f"x{j}"} for j in range(n_columns)]
+        names = [column["name"] for column in columns]
+        wide = with_header(members, lambda h, c=columns, n=names: h["schema"].update(columns=c, names=n, left_out={}))
+        zeros = np.zeros((min(n_columns, 10_000),) * 2)
+        yield f"{n_columns:,} columns", with_array(unpack(wide), "importances", npy(zeros))
+    for n_categories in (100_000, 1_000_000):
+        column = {"name": "a", "kind": "categorical", "arrow_type": "int64", "n_missing": 0, "from_text": False}
+        column |= {"categories": list(range(n_categories)), "n_distinct": n_categories}
+        schema = {"columns": [column, column | {"name": "b"}], "names": ["a", "b"], "left_out": {}}
+        yield f"{n_categories:,} categories", with_header(members, lambda h, s=schema: h["schema"].update(s))
+
+
+def arrays(members: Members) -> Iterator[tuple[str, bytes]]:
+    """Arrays that pack well, or claim to be large."""
+    for name, dtype in ZEROS.items():
+        zeros = np.zeros(75 * 10**6 // np.dtype(dtype).itemsize, dtype)
+        yield f"{name} of 75,000,000 bytes", filled_up(with_array(members, name, npy(zeros)))
+        text = f"{{'descr': {np.dtype(dtype).str!r}, 'fortran_order': False, 'shape': (10000000000,), }}"
+        yield f"{name} that claims to be large", with_array(members, name, header_npy(text))
+    ones = np.ones(4 * 10**6, np.int64)
+    many = members
+    for name in ("tree_words", "kept", "words", "tree_leaves", "leaf_entries"):
+        many = unpack(with_array(many, name, npy(ones)))
+    yield "many small trees", filled_up(pack(many))
+
+
+def facts(members: Members) -> Iterator[tuple[str, bytes]]:
+    """Facts about the source that take much memory."""
+    parts = {"lists": b"[],", "fields": b'{"":0},', "nested": b"[" * 200 + b"]" * 200 + b",", "digits": b"1"}
+    for name, part in parts.items():
+        for size in (10**6, 10**7, 10**8):
+            data = b'{"columns": [' + part * (size // len(part)) + b"0]}"
+            yield f"facts: {name} of {size:,} bytes", pack(members | {"source.json": data})
+
+
+def write_files(model: Path, folder: Path) -> int:
+    """Write every file that is small enough; how many."""
+    members = unpack(model.read_bytes())
+    files = [(n, d) for group in (headers, arrays, facts) for n, d in group(members) if len(d) <= MOST_BYTES]
+    for number, (name, data) in enumerate(files):
+        folder.joinpath(f"{number:03d} {name}.rfod").write_bytes(data)
+    return len(files)
+
+
+def main() -> None:
+    model, folder = sys.argv[1:]
+    rfod.load(model)
+    before = _largest_memory()
+    for path in sorted(Path(folder).iterdir()):
+        start = time.perf_counter()
+        try:
+            read_facts(path)
+            rfod.load(path)
+            outcome = "loaded"
+        except rfod.ModelFormatError as error:
+            outcome = "refused" if len(str(error)) < 300 else f"refused at length: {error}"
+        except BaseException as error:  # the report is what this program is for
+            outcome = repr(error)[:300]
+        seconds = time.perf_counter() - start
+        line = {"name": path.name, "outcome": outcome, "seconds": seconds, "bytes": _largest_memory() - before}
+        sys.stdout.write(json.dumps(line) + "\n")
+
+
+def _largest_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+if __name__ == "__main__":
+    main()
