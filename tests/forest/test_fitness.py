@@ -79,7 +79,7 @@ def test_judges_are_unseen(n_rows, n_draws, max_judged, seed):
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
     n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
     rows = 100 + np.arange(n_rows)
-    judges = np.zeros(n_rows + 1, dtype=np.uint64)
+    judges = np.zeros(n_rows + 1, dtype=np.uint32)
     judges = judges[: unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
     unseen = set(rows[times == 0].tolist())
     assert set(judges.tolist()) <= unseen

@@ -16,7 +16,7 @@ _COMPILED: dict[str, Any] = {
     "_nrt": False,
     "no_cfunc_wrapper": True,  # nothing calls them from C
 }
-_BARE = _COMPILED | {"no_cpython_wrapper": True}  # called by kernels only
+_BARE = _COMPILED | {"no_cpython_wrapper": True, "cache": False}  # called by kernels only, and cached as part of them
 kernel = njit(**_COMPILED)
 inner = njit(**_BARE)
 merged = njit(**_BARE, inline="always")  # compiled as part of its only caller, not by itself

@@ -9,15 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._forest import kernels, votes
-from rfod._forest.bench import bench, space_for, workspace
+from rfod._forest.bench import Arrays, bench, fitness_buffers, space_for, workspace
 from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
+from rfod.exceptions import SchemaError
 
 Floats = NDArray[np.float64]
 BLOCK = 32_768  # rows that go down a tree together
 BLOCK_SHARES = 65_536  # probabilities that are summed up together, which stay in second-level cache or near it
 MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
 LARGEST_TABLE = 2**23  # numbers
+MOST_ROWS = 2**31 - 1  # to fit to: drawn rows are int32, and a node counts its rows in 31 bits
+MOST_WORDS = 2**31 - 1  # of a tree: the place of a child has 31 bits
+MOST_LEAVES = 2**31 - 1  # of a forest: the leaves that rows reach are int32
+WORDS_PER_LEAF = 6  # at most: an inner node with four words of a set, and the leaf
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 NOTHING = np.zeros(0)
 
@@ -240,36 +245,29 @@ class Grown:
     importances: Floats  # (tree, feature)
 
 
+def check_size(n_rows: int, params: GrowthParams) -> None:
+    """Raise `SchemaError` when there are more rows, or may be more nodes, than a tree has room for."""
+    if n_rows > MOST_ROWS:
+        raise SchemaError(
+            f"The table has {n_rows:,} rows; a model can be fitted to {MOST_ROWS:,} at most.\n"
+            "Hint: fit it to a sample of the rows. `rfod score` then reads a table of any size in batches."
+        )
+    n_drawn, most_leaves = min(params.n_draws(n_rows), n_rows), (MOST_WORDS - 1) // WORDS_PER_LEAF
+    if n_drawn // params.min_samples_leaf > most_leaves:
+        raise SchemaError(
+            f"A tree of {n_drawn:,} rows, at least {params.min_samples_leaf:,} to a leaf, may have more leaves than "
+            f"there is room for ({most_leaves:,}).\n"
+            f"Hint: draw fewer rows for a tree, max_samples={most_leaves * params.min_samples_leaf} at most, or fit "
+            "the model to a sample of the rows. `rfod score` then reads a table of any size in batches."
+        )
+
+
 def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int) -> Grown:
-    """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest."""
-    allowed = predictors.without(target.column).astype(np.int32)
-    n_rows, n_features, n_classes, min_leaf = (
-        len(target.rows),
-        len(predictors.codes),
-        target.n_classes,
-        params.min_samples_leaf,
-    )
-    n_draws, n_judges = params.n_draws(n_rows), params.n_judged(n_rows)
-    out = space_for(n_trees, min(n_draws, n_rows), n_features, n_classes, min_leaf)
-    kernels.grow_trees(
-        (predictors.codes, predictors.is_set, predictors.n_codes, allowed),
-        target.rows,
-        target.values,
-        target.classes,
-        n_classes,
-        np.uint64(params.seed),
-        target.column,
-        first_tree,
-        n_trees,
-        n_draws,
-        n_judges,
-        params.n_tried(len(allowed)),
-        min_leaf,
-        params.deepest,
-        bench(n_rows, n_draws, n_judges, n_features, len(allowed), n_classes, min_leaf),
-        out,
-    )
-    (words, _, word_ends, leaf_ends), (leaf_value, leaf_variance), (ends, entry_class, entry_share), judged = out
+    """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest, and measure their fitness."""
+    out = space_for(n_trees, *_sizes(predictors, target, params))
+    center = grow_into(out, predictors, target, params, first_tree)
+    fitness = measure_fitness(out, center, predictors, target, params)
+    (words, word_ends, leaf_ends), (leaf_value, leaf_variance), (ends, entry_class, entry_share), judging = out
     # what was set aside for trees and not needed is cut off
     n_leaves = int(leaf_ends[-1])
     n_values, n_ends = (0, n_leaves) if target.n_classes else (n_leaves, 0)
@@ -285,7 +283,55 @@ def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tre
         entry_class=entry_class[:n_entries].astype(np.uint16),
         entry_share=entry_share[:n_entries].astype(np.float32),
     )
-    return Grown(trees, word_ends, leaf_ends, *judged)
+    return Grown(trees, word_ends, leaf_ends, fitness, importances=judging[-1])
+
+
+def _sizes(predictors: Predictors, target: Target, params: GrowthParams) -> tuple[int, int, int, int, int]:
+    """Of one tree: most rows in its bag and outside of it, features, classes, fewest rows of a leaf."""
+    n_rows = len(target.rows)
+    n_drawn, n_judges = min(params.n_draws(n_rows), n_rows), min(params.n_judged(n_rows), n_rows)
+    return n_drawn, n_judges, len(predictors.codes), target.n_classes, params.min_samples_leaf
+
+
+def grow_into(
+    out: tuple[Arrays, ...], predictors: Predictors, target: Target, params: GrowthParams, first_tree: int
+) -> float:
+    """Grow trees into `out`, which `space_for` made. Returns the mean of a numeric target, 0 for classes."""
+    allowed, n_rows = predictors.without(target.column), len(target.rows)
+    n_drawn, _, n_features, n_classes, min_leaf = _sizes(predictors, target, params)
+    center = kernels.grow_trees(
+        (predictors.codes, predictors.is_set, predictors.n_codes, allowed),
+        (target.rows, target.values, target.classes),
+        n_classes,
+        np.uint64(params.seed),
+        target.column,
+        first_tree,
+        params.n_draws(n_rows),
+        params.n_tried(len(allowed)),
+        min_leaf,
+        params.deepest,
+        bench(n_rows, n_drawn, n_features, len(allowed), n_classes, min_leaf),
+        out,
+    )
+    return float(center)
+
+
+def measure_fitness(
+    out: tuple[Arrays, ...], center: float, predictors: Predictors, target: Target, params: GrowthParams
+) -> Floats:
+    """Fitness of every tree that `grow_into` has written to `out`, on rows outside its bag."""
+    (words, *ends), (leaf_value, _), entries, judging = out
+    fitness = np.empty(len(judging[0]))
+    kernels.measure_fitness(
+        (predictors.codes, predictors.without(target.column)),
+        (target.values, target.classes),
+        target.n_classes,
+        center,
+        ((words.view(np.uint64), *ends), leaf_value, entries, judging),
+        fitness_buffers(*_sizes(predictors, target, params)),
+        fitness,
+    )
+    return fitness
 
 
 def is_tree(words: NDArray[np.int64], n_leaves: int, n_codes: NDArray[np.int64], is_set: NDArray[np.bool_]) -> bool:
@@ -341,6 +387,12 @@ def _gather(picked: Sequence[tuple[Grown, int]], has_classes: bool) -> Trees:
             variances.append(part.trees.leaf_variance[low:high])
     n_words = np.cumsum([0] + [len(tree) for tree in words])
     n_leaves = np.cumsum([0] + [len(leaves) for leaves in (ends if has_classes else values)])
+    if n_leaves[-1] > MOST_LEAVES:
+        raise SchemaError(
+            f"The {len(words):,} trees of a column have {n_leaves[-1]:,} leaves; there is room for {MOST_LEAVES:,}.\n"
+            "Hint: grow fewer trees (n_estimators), of fewer rows (max_samples) or with larger leaves "
+            "(min_samples_leaf)."
+        )
     return Trees(
         words=np.concatenate(words),
         word_starts=n_words[:-1],

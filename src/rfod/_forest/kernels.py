@@ -37,8 +37,8 @@ _U16, _U24, _U25 = (np.uint64(number) for number in (16, 24, 25))
 _U28, _U32, _U63, _U64, _U254, _U255, _U0xFFFF = (np.uint64(number) for number in (28, 32, 63, 64, 254, 255, 0xFFFF))
 _U128, _U256, _U512, _U768 = (np.uint64(number) for number in (128, 256, 512, 768))
 
-_LEAF = 1 << 28
-_ULEAF = np.uint64(_LEAF)
+LEAF = 1 << 28
+_ULEAF = np.uint64(LEAF)
 _ONE_ROW = 1 << 32  # rows are counted in the high half of a packed integer, their weight in the low half
 _WEIGHT = (1 << 32) - 1
 _MISSING_LEFT = 1 << 16  # in a cut: missing values go left
@@ -814,10 +814,12 @@ def _grow_tree(
     words,
     leaf_numbers,
     entries,
+    n_entries,
     importances,
 ):
-    """Grow one tree on the first rows of a table: codes, count and weight, weight times target, class. Returns how many
-    words, leaves and entries it has."""
+    """Grow one tree on the first rows of a table: codes, count and weight, weight times target, class. Its entries
+    follow the `n_entries` that there are. Returns how many words and leaves it has, and how many entries there are
+    then."""
     matrix, row_packed, row_total, row_class = table
     _, slot_of, is_set, n_codes = features
     row_of, spare_of = lists
@@ -829,7 +831,7 @@ def _grow_tree(
     for row in range(n_rows):
         row_of[row] = row
 
-    n_words, n_leaves, n_entries = ONE, ZERO, ZERO
+    n_words, n_leaves = ONE, ZERO
     start, end, depth, word_at = ZERO, n_rows, ZERO, ZERO
     top = ZERO
     while True:
@@ -896,7 +898,7 @@ def _grow_tree(
                 )
 
         if best_feature < 0:
-            words[word_at] = _LEAF | (n_leaves << 32)
+            words[word_at] = LEAF | (n_leaves << 32)
             if has_classes:
                 _count_classes(table, row_of, low_row, high_row, node_counts)
                 n_entries = _write_entries(
@@ -958,32 +960,18 @@ def _grow_tree(
 
 @kernel
 def grow_trees(
-    predictors,
-    rows,
-    values,
-    classes,
-    n_classes,
-    seed,
-    column,
-    first_tree,
-    n_trees,
-    n_draws,
-    max_judged,
-    n_tried,
-    min_leaf,
-    max_depth,
-    bench,
-    out,
+    predictors, target, n_classes, seed, column, first_tree, n_draws, n_tried, min_leaf, max_depth, bench, out
 ):
-    """Grow `n_trees` trees for one target column and judge each on rows it has not seen.
+    """Grow trees for one target column, as many as there is room for in `out`, and pick the rows to measure their
+    fitness on.
 
-    predictors: codes (features, rows) uint8, is_set and n_codes per feature, and the features a tree may use; rows:
-    those with a target; values float64 per table row (numeric target, n_classes = 0) or classes int32 per table row.
-    `bench` is room to work in, `out` is where the trees go, one after another; see bench.py.
+    predictors: codes (features, rows) uint8, is_set and n_codes per feature, and the features a tree may use; target:
+    rows that have one; values float64 per table row (numeric, n_classes = 0) or classes int32 per table row. `bench` is
+    room to work in, `out` is where the trees go, one after another; see bench.py. Returns the mean of a numeric target.
     """
-    codes, is_set, n_codes, allowed = predictors
-    state, times, drawn, source, table, slot_of, candidates, scratch, counting, lists, stack, judging = bench
-    (words, words_read, word_ends, leaf_ends), leaf_numbers, entries, (fitness, importances) = out
+    (codes, is_set, n_codes, allowed), (rows, values, classes) = predictors, target
+    state, times, drawn, source, table, slot_of, candidates, scratch, counting, lists, stack = bench
+    (words, word_ends, leaf_ends), leaf_numbers, entries, (judges, n_judges, importances) = out
     (leaf_value, leaf_variance), (entry_end, entry_class, entry_share) = leaf_numbers, entries
     matrix, row_packed, row_total, row_class = table
     n_rows, n_predictors, capacity = rows.shape[0], allowed.shape[0], drawn.shape[0] - 1
@@ -998,8 +986,7 @@ def grow_trees(
     n_words_before, n_leaves_before, n_entries = ZERO, ZERO, ZERO
     word_ends[0] = leaf_ends[0] = 0
 
-    for tree in range(n_trees):
-        tree_words = words[n_words_before:]
+    for tree in range(n_judges.shape[0]):
         for p in range(n_predictors):  # their order must not come from the trees grown before in the same task
             candidates[p] = allowed[p]
 
@@ -1017,9 +1004,7 @@ def grow_trees(
         for p in range(n_predictors):
             _gather(codes[allowed[p]], source, n_sampled, matrix[p * capacity :])
 
-        tree_numbers = (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:])
-        tree_entries = (entry_end[n_leaves_before:], entry_class[n_entries:], entry_share[n_entries:])
-        n_words, n_leaves, n_more = _grow_tree(
+        n_words, n_leaves, n_entries = _grow_tree(
             table,
             features,
             n_sampled,
@@ -1034,30 +1019,20 @@ def grow_trees(
             counting,
             lists,
             stack,
-            tree_words,
-            tree_numbers,
-            tree_entries,
+            words[n_words_before:],
+            (leaf_value[n_leaves_before:], leaf_variance[n_leaves_before:]),
+            (entry_end[n_leaves_before:], entry_class, entry_share),
+            n_entries,
             importances[tree],
         )
-        judges, columns, leaves, workspace, tallies = judging
-        n_judges = unseen_rows(state, rows, times, n_sampled, max_judged, judges)
-        for p in range(n_predictors):
-            if importances[tree, allowed[p]] > 0.0:  # the tree asks for it
-                _gather(codes[allowed[p]], judges, n_judges, columns[np.int64(allowed[p]) * n_judges :])
-        _descend((columns, np.uint64(n_judges)), n_judges, words_read, n_words_before, n_words, ZERO, workspace, leaves)
-        if has_classes:
-            fitness[tree] = _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, tree_entries, tallies)
-            for leaf in range(n_leaves_before, n_leaves_before + n_leaves):
-                entry_end[leaf] += n_entries
-            n_entries += n_more
-        else:
-            fitness[tree] = _r_squared(judges, n_judges, leaves, values, center, tree_numbers[0])
+        n_judges[tree] = unseen_rows(state, rows, times, n_sampled, judges.shape[1] - 1, judges[tree])
         for s in range(n_sampled):
             times[drawn[s]] = 0
         n_words_before += n_words
         n_leaves_before += n_leaves
         word_ends[tree + 1] = n_words_before
         leaf_ends[tree + 1] = n_leaves_before
+    return center
 
 
 @inner
@@ -1088,6 +1063,30 @@ def _write_entries(counts, n_classes, row_class, row_of, start, end, weight, ent
 
 
 # -------------------------------------------------------------------------------------------------- out-of-bag fitness
+
+
+@kernel
+def measure_fitness(predictors, target, n_classes, center, trees, bench, fitness):
+    """Fitness of the trees that `grow_trees` has grown; `center` is what it has returned, `trees` is its `out`, with
+    unsigned words and without variances; `bench` is room to work in."""
+    (codes, allowed), (values, classes) = predictors, target
+    (words, word_ends, leaf_ends), leaf_value, entries, (tree_judges, n_tree_judges, importances) = trees
+    entry_end, entry_class, entry_share = entries
+    columns, leaves, workspace, tallies = bench
+    for tree in range(fitness.shape[0]):
+        judges, n_judges = tree_judges[tree], n_tree_judges[tree]
+        for p in range(allowed.shape[0]):
+            if importances[tree, allowed[p]] > 0.0:  # the tree asks for it
+                _gather(codes[allowed[p]], judges, n_judges, columns[allowed[p] * n_judges :])
+        n_words = word_ends[tree + 1] - word_ends[tree]
+        _descend((columns, np.uint64(n_judges)), n_judges, words, word_ends[tree], n_words, ZERO, workspace, leaves)
+        first, last = leaf_ends[tree], leaf_ends[tree + 1]
+        if n_classes > 0:
+            start = entry_end[first - 1] if first > 0 else ZERO
+            tree_entries = (entry_end[first:last], entry_class[start:], entry_share[start:])
+            fitness[tree] = _auc(judges, n_judges, leaves, classes, n_classes, start, tree_entries, tallies)
+        else:
+            fitness[tree] = _r_squared(judges, n_judges, leaves, values, center, leaf_value[first:last])
 
 
 @inner
@@ -1130,8 +1129,9 @@ def _r_squared(judges, n_judges, leaves, values, center, leaf_value):
 
 
 @inner
-def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, tallies):
+def _auc(judges, n_judges, leaves, classes, n_classes, start, entries, tallies):
     """Area under the ROC curve, one class against the rest, weighted by class share; NaN when only one class occurs.
+    Where entries end is counted from `start` entries before the first one.
 
     All rows of a leaf have the same score, and it is 0 for all classes that the leaf does not hold: it is enough to
     count rows per leaf and per (leaf, class) entry, and to sort the entries.
@@ -1141,9 +1141,9 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, tallie
     n_entries = ZERO
     for klass in range(n_classes):
         rows_of_class[klass] = 0
-    for leaf in range(n_leaves):
+    for leaf in range(entry_end.shape[0]):
         rows_in_leaf[leaf] = 0
-        while n_entries < entry_end[leaf]:
+        while n_entries < entry_end[leaf] - start:
             leaf_of_entry[n_entries], rows_of_entry[n_entries] = leaf, 0
             order[n_entries] = n_entries
             keys[n_entries] = entry_class[n_entries] + 0.5 * entry_share[n_entries]
@@ -1153,7 +1153,8 @@ def _auc(judges, n_judges, leaves, classes, n_classes, n_leaves, entries, tallie
         leaf = leaves[i]
         rows_in_leaf[leaf] += 1
         rows_of_class[klass] += 1
-        entry = _find_class(entry_class, entry_end[leaf - 1] if leaf > 0 else ZERO, entry_end[leaf], klass)
+        low = entry_end[leaf - 1] - start if leaf > 0 else ZERO
+        entry = _find_class(entry_class, low, entry_end[leaf] - start, klass)
         if entry >= 0:
             rows_of_entry[entry] += 1
     _sort_by_key(order, n_entries, keys)
@@ -1291,8 +1292,8 @@ def check_tree(words, n_leaves, n_codes, is_set, is_node, is_taken, leaf_met):
         if word < 0 or (word >> 29) & 7:
             return False
         child = word >> 32
-        if word & _LEAF:
-            if word & 0xFFFFFFFF != _LEAF or child >= n_leaves or leaf_met[child]:
+        if word & LEAF:
+            if word & 0xFFFFFFFF != LEAF or child >= n_leaves or leaf_met[child]:
                 return False
             leaf_met[child] = 1
             n_met += 1
