@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 from benchmarks.cell_rfod import RATES
-from benchmarks.wrong_cells import KINDS
+from benchmarks.wrong_cells import ERROR_KINDS
 
 MEASURES = {
     "cell_ap": "average precision over cells",
@@ -45,13 +45,13 @@ def print_tables(results: list[Line]) -> None:
             if pointed:
                 print(f"\n{variant}: {words}\n")
                 _markdown(
-                    ["method", *KINDS, "mean"],
+                    ["method", *ERROR_KINDS, "mean"],
                     ([method, *_by_kind(pointed, method, lambda line, m=measure: line[m])] for method in methods),
                 )
         told = [line for line in chosen if "findings" in line and line["kind"] != "none"]
         if told:
             print(f"\n{variant}: rfod's findings, expected values and intervals\n")
-            _markdown(["", *KINDS, "mean"], _rfod_rows(told))
+            _markdown(["", *ERROR_KINDS, "mean"], _rfod_rows(told))
         for rate in RATES:
             clean = [line["findings"][str(rate)]["n_flagged"] for line in chosen if line["kind"] == "none"]
             n_cells = sum(line["n_cells"] for line in chosen if line["kind"] == "none")
@@ -97,7 +97,7 @@ def _pooled(
     told: list[Line], what: str, rate: float, counts: Callable[[Line], tuple[int, int | None]]
 ) -> Iterable[str]:
     """Per kind and over all: a sum over tables and seeds, or a share of sums."""
-    for kinds in (*((kind,) for kind in KINDS), KINDS):
+    for kinds in (*((kind,) for kind in ERROR_KINDS), ERROR_KINDS):
         pairs = [counts(line[what][str(rate)]) for line in told if line["kind"] in kinds]
         part, wholes = sum(pair[0] for pair in pairs), [pair[1] for pair in pairs]
         if None in wholes:
@@ -113,7 +113,7 @@ def _mean_of(told: list[Line], what: str, rate: float, measure: str) -> list[str
 def _by_kind(lines: list[Line], method: str | None, value: Callable[[Line], float | None]) -> list[str]:
     """Mean over tables of the mean over seeds, per kind; then the mean of the kinds."""
     means = []
-    for kind in KINDS:
+    for kind in ERROR_KINDS:
         by_table: dict[str, list[float]] = {}
         for line in lines:
             if line["kind"] == kind and method in (None, line["method"]) and value(line) is not None:

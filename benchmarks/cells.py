@@ -35,7 +35,7 @@ from benchmarks.cell_measures import pointing
 from benchmarks.cell_methods import PEERS, SHAP_ROWS
 from benchmarks.cell_rfod import Detector
 from benchmarks.cell_tables import print_tables
-from benchmarks.wrong_cells import KINDS, inject, modelled_columns
+from benchmarks.wrong_cells import ERROR_KINDS, inject, modelled_columns
 
 TABLES = ("bank", "wine", "pageblocks", "thyroid", "kdd", "backdoor", "ethereum", "spambase")
 VARIANTS = ("one", "two", "dirty")
@@ -84,7 +84,7 @@ def main() -> None:
                 for variant in arguments.variants:
                     if variant == "dirty" and group == "peers":
                         continue
-                    kinds = ("none", *KINDS) if group == "rfod" else KINDS
+                    kinds = ("none", *ERROR_KINDS) if group == "rfod" else ERROR_KINDS
                     units = [
                         Unit(table, seed, variant, kind, group, arguments.max_rows, codes[group]) for kind in kinds
                     ]
@@ -132,7 +132,7 @@ def _run(units: list[Unit]) -> Iterator[tuple[Unit, list[dict[str, Any]]]]:
     names = [column.name for column in columns]
     train, test = train[names], test[names]
     if first.variant == "dirty":
-        for number, kind in enumerate(KINDS):
+        for number, kind in enumerate(ERROR_KINDS):
             train, _ = inject(train, kind, SHARE_DIRTY, 1000 * first.seed + number + 1, columns=columns)
     n_cells = 2 if first.variant == "two" else 1
     if first.group == "rfod":

@@ -16,7 +16,6 @@ from benchmarks.datasets import REPOSITORY
 from benchmarks.report import browser_program
 
 FIGURES = REPOSITORY / "docs" / "figures"
-N_CLEAN = 3000
 
 
 def main() -> None:
@@ -25,13 +24,12 @@ def main() -> None:
 
     from make_shipments import make_shipments
 
-    table, _ = make_shipments(n_clean=N_CLEAN)
-    detector = rfod.RFOD(random_state=0, column_types={"shipment_id": "identifier"}).fit(table[:N_CLEAN])
-    found = detector.detect(table[N_CLEAN:], key="shipment_id")
+    table, _ = make_shipments(n_clean=0)
+    found = rfod.scan(table, key="shipment_id")
     FIGURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"
-        rfod.write_report(found, path, fdr=0.2, title="shipments.csv")
+        rfod.write_report(found, path, title="shipments.csv")
         browser = playwright.chromium.launch(executable_path=browser_program(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1180, "height": 1380}, color_scheme="light")
         page.goto(path.as_uri())

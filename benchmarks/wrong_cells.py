@@ -9,13 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rfod import ColumnWarning
-from rfod._check.errors import KINDS, ErrorKind
 from rfod._check.inject import inject as inject_table
 from rfod._table.columns import Column
 from rfod._table.frames import open_table
 from rfod._table.schema import infer_schema
+from rfod.params import ERROR_KINDS, ErrorKind
 
-__all__ = ["KINDS", "ErrorKind", "inject", "modelled_columns"]
+__all__ = ["ERROR_KINDS", "ErrorKind", "inject", "modelled_columns"]
 
 
 def modelled_columns(frame: pd.DataFrame) -> tuple[Column, ...]:

@@ -1,57 +1,48 @@
-"""Learn from 3,000 correct shipments, then look for the wrong cells among 1,000 new ones."""
+"""Write a table of shipments with a few wrong cells, scan it as a user would, and tell which of them were found."""
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
-import rfod
 from make_shipments import make_shipments
 
-N_CLEAN = 3000
-N_SHOWN = 10
-N_CHECKED = 15
+FOLDER = Path("demo")
+COMMAND = ("scan", "shipments.csv", "--key", "shipment_id", "--report", "report.html")
 
 
 def main() -> None:
-    table, planted = make_shipments(n_clean=N_CLEAN)
-    # The number of a shipment says nothing about it; as the index it still names the row.
-    table = table.set_index("shipment_id")
-    train, test = table.iloc[:N_CLEAN], table.iloc[N_CLEAN:]
+    FOLDER.mkdir(exist_ok=True)
+    table, planted = make_shipments(n_clean=0)
+    table.to_csv(FOLDER / "shipments.csv", index=False)
+    print(f"{FOLDER}/shipments.csv: {len(table):,} shipments, {table.shape[1]} columns, {len(planted)} wrong cells.\n")
 
-    print(f"Learning from {len(train):,} correct shipments with {train.shape[1]} columns ...")
-    detector = rfod.RFOD(random_state=0).fit(train)
-    found = detector.detect(test)
+    print(f"$ rfod {' '.join(COMMAND)}\n", flush=True)
+    ran = subprocess.run([sys.executable, "-m", "rfod", *COMMAND], cwd=FOLDER, stdout=subprocess.PIPE, text=True)
+    print(ran.stdout, flush=True)
+    if ran.returncode:
+        sys.exit(ran.returncode)
 
-    print(f"\nThe {N_SHOWN} most anomalous of {len(test):,} new shipments:\n")
-    print(found.top(N_SHOWN).to_string())
-
-    print(f"\n{len(planted)} cells were made wrong on purpose, each with a value that is ordinary for its column:\n")
-    checked = check(found, planted.assign(row=planted["row"] - N_CLEAN))
-    print(checked.to_string(index=False))
-
-    n_found = int((checked["row rank"] <= N_CHECKED).sum())
-    n_named = int((checked["worst cell"] == "yes").sum())
-    print(f"\n{n_found} of {len(planted)} planted errors are in the top {N_CHECKED} of {len(test):,} rows; ", end="")
-    print(f"in {n_named} the wrong cell is the row's worst.")
+    planted.insert(0, "shipment_id", table["shipment_id"].loc[planted["row"]].to_numpy())
+    print("The wrong cells, each with a value that is ordinary for its column:\n")
+    found = [is_told(ran.stdout, cell.shipment_id, cell.column) for cell in planted.itertuples()]
+    for cell, is_found in zip(planted.itertuples(), found, strict=True):
+        print(f"  {'found ' if is_found else 'missed'}  {cell.shipment_id}  {told(cell)}")
+    print(f"\n{sum(found)} of {len(planted)} planted errors found. ", end="")
+    print(f"Open {FOLDER}/report.html in a browser to look through the findings.")
 
 
-def check(found: rfod.Detection, planted: pd.DataFrame) -> pd.DataFrame:
-    """Where the planted cells came out: rank of the row, whether the cell is its worst, what was expected."""
-    rank = np.argsort(np.argsort(-found.row_scores, kind="stable"), kind="stable") + 1
-    worst = np.array(found.columns, dtype=object)[np.nanargmax(found.cell_scores[planted["row"]], axis=1)]
-    expected = [found.expected[cell.column].iloc[cell.row] for cell in planted.itertuples()]
-    return pd.DataFrame(
-        {
-            "column": planted["column"],
-            "planted": planted["planted"],
-            "correct": planted["correct"],
-            "expected": [f"{value:.1f}" if isinstance(value, float) else value for value in expected],
-            "row rank": rank[planted["row"]],
-            "worst cell": np.where(worst == planted["column"], "yes", "no: " + worst),
-            "why it is wrong": planted["why"],
-        }
-    )
+def is_told(output: str, shipment: str, column: str) -> bool:
+    """Whether a finding for the shipment names the column."""
+    _, _, rest = output.partition(f" shipment_id {shipment} ")
+    sentences = rest.partition(". shipment_id ")[0].splitlines()[1:]
+    return any(sentence.strip().startswith(f"{column} is ") for sentence in sentences)
+
+
+def told(cell: Any) -> str:
+    return f"{cell.column} {cell.planted} in place of {cell.correct}: {cell.why}"
 
 
 if __name__ == "__main__":

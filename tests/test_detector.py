@@ -9,6 +9,8 @@ import pytest
 import rfod
 from rfod import RFOD, ColumnWarning, ParameterError, SchemaError
 from rfod._run.training import CALIBRATION_ROWS
+from rfod.params import Params
+from rfod.pipeline import detect, fit_model
 from tables import as_arrow, as_pandas, mixed_columns, small
 
 
@@ -18,6 +20,8 @@ def table():
 
 
 WRONG = {
+    "columns": ["a", 3, [1, 2]],
+    "exclude": ["a", 3, [1, 2]],
     "n_estimators": [0, -1, 2.0, "10", None, True, float("nan")],
     "alpha": [0, 0.5, -0.1, 1, "0.1", None, float("nan"), True],
     "beta": [0, 1.1, -1, "all", None, float("nan"), True],
@@ -216,8 +220,7 @@ def test_a_constant_column_finds_any_other_value():
 
 
 def test_each_training_row_is_judged_only_by_trees_that_have_not_seen_it(table):
-    detector = small(n_estimators=7)
-    trained = detector._fit(table)
+    trained = fit_model(table, Params(**small(n_estimators=7).get_params()))
     model = trained.model
     judged = trained.judge_rows(None, 1)
     block = np.ascontiguousarray(trained.codes.T)
@@ -294,13 +297,12 @@ def test_methods_agree_in_scikit_learns_sign(table):
 def test_trim_takes_the_worst_rows_out_of_training():
     frame = as_pandas(mixed_columns(100))
     frame.loc[3, "double"] = 1e6
-    detector = small(n_estimators=20, trim=0.05)
-    trained = detector._fit(frame)
+    trained = fit_model(frame, Params(**small(n_estimators=20, trim=0.05).get_params()))
     for forest, target in zip(trained.model.forests, trained.targets, strict=True):
         assert 3 not in target.rows
         assert not forest.bags(trained.model.seed, target.rows, 100)[:, 3].any()
     untrimmed = small(n_estimators=20).fit(frame).detect(frame)
-    assert detector.detect(frame).cell_scores[3, 1] > untrimmed.cell_scores[3, 1]
+    assert detect(trained.model, frame).cell_scores[3, 1] > untrimmed.cell_scores[3, 1]
 
 
 def test_a_column_whose_values_are_all_trimmed_keeps_them():
@@ -362,3 +364,29 @@ def test_more_columns_than_a_node_can_name(monkeypatch):
     monkeypatch.setattr("rfod._run.training.MOST_FEATURES", 2)
     with pytest.raises(rfod.SchemaError, match="3 columns to learn from; a tree can tell 2 apart"):
         rfod.RFOD(n_estimators=2).fit(np.random.default_rng(0).normal(size=(20, 3)))
+
+
+def test_columns_and_exclude_choose_what_is_modelled(table):
+    assert rfod.scan(table, columns=["city", "double", "count"], n_estimators=5).columns == ("double", "count", "city")
+    rest = [name for name in table.column_names if name not in ("city", "day")]
+    fitted = small(exclude=["city", "day"]).fit(table)
+    assert [column.name for column in fitted.model_.columns] == rest
+    assert fitted.model_.schema.left_out == {"city": "ignored", "day": "ignored"}
+    assert len(fitted.detect(table.drop_columns(["city", "day"])).columns) == len(rest)
+
+
+def test_columns_that_are_not_there(table):
+    with pytest.raises(SchemaError, match=r"There is no column 'citi' to exclude.\nHint: did you mean 'city'\?"):
+        small(exclude=["citi"]).fit(table)
+    with pytest.raises(SchemaError, match=r"There is no column 'price' to model.\nHint: the columns are 'level', "):
+        small(columns=["double", "price"]).fit(table)
+
+
+def test_a_model_file_keeps_its_columns(table, tmp_path):
+    small(columns=["city", "double"], n_estimators=5).fit(table).save(tmp_path / "m.rfod")
+    assert rfod.load(tmp_path / "m.rfod").columns == ["city", "double"]
+
+
+def test_scan_gives_the_same_answer_twice(table):
+    first, second = (rfod.scan(table, n_estimators=5).row_scores for _ in range(2))
+    assert np.array_equal(first, second)

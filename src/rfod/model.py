@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,23 @@ class Sample:
         places = np.searchsorted(self.rows, rows)
         found = self.rows[np.minimum(places, len(self.rows) - 1)] == rows
         return np.where(found, places, -1)
+
+
+@dataclass(frozen=True)
+class ForestSummary:
+    """What is known of the forest of one column after `fit`."""
+
+    measure: str
+    """"R2" for numeric columns, "AUC" for categorical ones."""
+    fitness: float
+    """Of the kept trees together, each training row judged by trees that had not seen it; NaN for a constant column."""
+    tree_fitness: Floats
+    """Of every grown tree, on rows it had not seen."""
+    kept: NDArray[np.int64]
+    """Numbers of the kept trees, best first."""
+    importances: Mapping[str, float]
+    """Share of each other column in the impurity decrease of the kept trees; largest first, zeros left out."""
+    n_leaves: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,3 +247,39 @@ class Model:
         """Memory of the forests."""
         arrays = [value for forest in self.forests for value in vars(forest.trees).values()]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+
+def summarise_forests(model: Model) -> dict[str, ForestSummary]:
+    """Per modelled column, what is known of its forest."""
+    names = [column.name for column in model.columns]
+    return {
+        name: ForestSummary(
+            measure="AUC" if forest.n_classes else "R2",
+            fitness=float(fitness),
+            tree_fitness=forest.fitness,
+            kept=forest.kept,
+            importances={
+                names[j]: float(forest.importances[j])
+                for j in np.argsort(-forest.importances, kind="stable")
+                if forest.importances[j] > 0
+            },
+            n_leaves=forest.trees.n_leaves,
+        )
+        for name, forest, fitness in zip(names, model.forests, model.fitness, strict=True)
+    }
+
+
+class Fitted(Protocol):
+    """A detector after `fit`, as far as figures and the self-check need to know it."""
+
+    @property
+    def model_(self) -> Model:
+        """The fitted model."""
+        ...
+
+    n_jobs: int | None
+
+    @property
+    def forests_(self) -> dict[str, ForestSummary]:
+        """Per modelled column, what is known of its forest; raises where `fit` was not called."""
+        ...

@@ -13,8 +13,8 @@ from rfod._cli.answers import cells_schema, rows_schema
 from rfod._cli.app import app
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect")
-_BLOCK = re.compile(r"<!-- help: ?(\w*) -->\n```text\n(.*?)```", re.DOTALL)
+COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
+_BLOCK = re.compile(r"<!-- help: ?([\w-]*) -->\n```text\n(.*?)```", re.DOTALL)
 
 
 def help_of(command: str) -> str:

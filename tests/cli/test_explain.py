@@ -43,7 +43,7 @@ def test_what_is_not_there(rfod: Any, model: Path, orders_csv: Path) -> None:
         (
             ("--key", "order_ib=A00001"),
             1,
-            "there is no column 'order_ib' to use as key. Hint: did you mean 'order_id'?",
+            "There is no column 'order_ib' to use as key. Hint: did you mean 'order_id'?",
         ),
         (("--key", "A00001"), 2, "'A00001' is not COLUMN=VALUE."),
         (("--row", "1", "--top", "2"), 2, "give rows, or --top."),

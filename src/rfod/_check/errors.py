@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,7 @@ from rfod._table.values import (
     parse_arrow_type,
     plain,
 )
-
-ErrorKind = Literal["swap", "factor", "sign", "shift", "category", "typo", "blank"]
-KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
-"""swap: the value of another row; factor: ten times the value; sign: turned round; shift: one to three spreads of the
-column away; category: another known one, whichever; typo: one slip of the finger; blank: no value."""
+from rfod.params import ErrorKind
 
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]

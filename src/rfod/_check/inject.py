@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._check.errors import KINDS, ErrorKind, Values, open_values
+from rfod._check.errors import Values, open_values
 from rfod._table.columns import Column
 from rfod._table.frames import Table
+from rfod.params import ERROR_KINDS, ErrorKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ def inject(
     """
     n_rows = table.n_rows
     rows = np.random.default_rng(seed).permutation(n_rows)[: round(share * n_rows)]
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    rng = np.random.default_rng([seed, ERROR_KINDS.index(kind)])
     opened: list[Values] = [open_values(table, column) for column in columns]
     capable = np.array([j for j, values in enumerate(opened) if values.can_have(kind)], dtype=np.intp)
     wrong = np.zeros((n_rows, len(columns)), dtype=np.bool_)

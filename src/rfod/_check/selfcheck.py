@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from rfod._check.errors import ErrorKind
 from rfod._table.frames import Table
+from rfod.params import ErrorKind
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from rfod._check.errors import KINDS, ErrorKind
 from rfod._check.inject import inject
 from rfod._check.selfcheck import SelfCheck, Trial
 from rfod._table.frames import Table, open_table
 from rfod._table.schema import match_columns
-from rfod.detector import RFOD
 from rfod.exceptions import ParameterError
+from rfod.model import Fitted, Model, summarise_forests
+from rfod.params import ERROR_KINDS, ErrorKind
+from rfod.pipeline import detect, draw_seed
 
 
 def self_check(
-    detector: RFOD,
+    detector: Fitted,
     table: Any,
     *,
     fdr: float = 0.05,
@@ -41,21 +40,45 @@ def self_check(
     The table is best one that the detector was not fitted to, since trees that have seen a row know it too well. Of
     more than `max_rows` rows a sample is taken.
     """
-    check_is_fitted(detector, "model_")
+    _ = detector.forests_  # raises where `fit` was not called
+    return check_model(
+        detector.model_,
+        table,
+        fdr=fdr,
+        share=share,
+        kinds=kinds,
+        max_rows=max_rows,
+        random_state=random_state,
+        n_jobs=detector.n_jobs,
+    )
+
+
+def check_model(
+    model: Model,
+    table: Any,
+    *,
+    fdr: float,
+    share: float,
+    kinds: Sequence[str] | None,
+    max_rows: int | None,
+    random_state: Any,
+    n_jobs: int | None,
+) -> SelfCheck:
+    """`self_check` of a model."""
     chosen = _checked(fdr, share, kinds, max_rows)
     given = open_table(table)
-    matched = match_columns(detector.model_.schema, given)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    matched = match_columns(model.schema, given)
+    seed = draw_seed(random_state)
     if max_rows is not None and matched.n_rows > max_rows:
         matched = _rows_of(matched, np.sort(np.random.default_rng(seed).permutation(matched.n_rows)[:max_rows]))
-    columns = detector.model_.columns
-    before = detector.detect(matched).flag_cells(fdr)
+    columns = model.columns
+    before = detect(model, matched, n_jobs=n_jobs).flag_cells(fdr)
     trials = []
     for kind in chosen:
         injected = inject(matched, columns, kind, share=share, seed=seed)
         if not injected.wrong.any():
             continue
-        flagged = detector.detect(injected.table).flag_cells(fdr)
+        flagged = detect(model, injected.table, n_jobs=n_jobs).flag_cells(fdr)
         right = flagged & ~injected.wrong
         spoilt = injected.wrong.any(axis=1)
         trials += [
@@ -69,7 +92,7 @@ def self_check(
             )
             for j in range(len(columns))
         ]
-    summaries = detector.forests_
+    summaries = summarise_forests(model)
     return SelfCheck(
         fdr=float(fdr),
         n_rows=matched.n_rows,
@@ -87,11 +110,11 @@ def _checked(fdr: float, share: float, kinds: Sequence[str] | None, max_rows: in
             raise ParameterError(f"{name} is {value!r}; it must be a number between 0 and 1, both excluded.")
     if max_rows is not None and max_rows < 1:
         raise ParameterError(f"max_rows is {max_rows!r}; it must be a whole number of at least 1, or None.")
-    wanted = KINDS if kinds is None else tuple(kinds)
-    unknown = [kind for kind in wanted if kind not in KINDS]
+    wanted = ERROR_KINDS if kinds is None else tuple(kinds)
+    unknown = [kind for kind in wanted if kind not in ERROR_KINDS]
     if unknown or not wanted:
-        raise ParameterError(f"kinds is {kinds!r}; it must be some of {', '.join(map(repr, KINDS))}.")
-    return tuple(kind for kind in KINDS if kind in wanted)
+        raise ParameterError(f"kinds is {kinds!r}; it must be some of {', '.join(map(repr, ERROR_KINDS))}.")
+    return tuple(kind for kind in ERROR_KINDS if kind in wanted)
 
 
 def _rows_of(table: Table, rows: NDArray[np.intp]) -> Table:

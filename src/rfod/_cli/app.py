@@ -9,15 +9,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from rfod import __version__
 from rfod._cli.check import check
-from rfod._cli.console import print_error
 from rfod._cli.explain import explain
 from rfod._cli.fit import fit
 from rfod._cli.inspect import inspect
+from rfod._cli.options import with_groups
 from rfod._cli.report import report
 from rfod._cli.scan import scan
 from rfod._cli.score import score
+from rfod._cli.warm_up import warm_up
 from rfod.exceptions import ParameterError, RFODError
 
 FAILED, INTERRUPTED = 1, 130
@@ -33,6 +33,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from rfod import __version__
+
         typer.echo(f"rfod {__version__}")
         raise typer.Exit()
 
@@ -47,13 +49,8 @@ def start(
     """
 
 
-app.command()(scan)
-app.command()(fit)
-app.command()(score)
-app.command()(explain)
-app.command()(report)
-app.command()(check)
-app.command()(inspect)
+for command in (scan, fit, score, explain, report, check, inspect, warm_up):
+    app.command()(with_groups(command))
 
 
 def _stop(number: int, frame: object) -> NoReturn:
@@ -71,15 +68,42 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
     except RFODError as error:
-        print_error(str(error))
-        sys.exit(2 if isinstance(error, ParameterError) else FAILED)
+        _fail(str(error), 2 if isinstance(error, ParameterError) else FAILED)
     except MemoryError:
-        print_error("not enough memory. Hint: fit to a sample (rfod fit --sample-rows), then rfod score.")
-        sys.exit(FAILED)
+        _fail("not enough memory. Hint: fit to a sample (rfod fit --sample-rows), then rfod score.")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print_error(f"{where}{error.strerror or error}.")
-        sys.exit(FAILED)
+        _fail(f"{where}{error.strerror or error}.")
     except KeyboardInterrupt:
-        print_error("interrupted; nothing was written.")
-        sys.exit(INTERRUPTED)
+        _fail("interrupted; nothing was written.", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get("RFOD_DEBUG"):
+            raise
+        _fail(_bug_message(error))
+
+
+def _fail(message: str, code: int = FAILED) -> NoReturn:
+    from rfod._cli.console import print_error
+
+    print_error(message)
+    sys.exit(code)
+
+
+def _bug_message(error: Exception) -> str:
+    """What to say of an exception that nobody foresaw; its traceback goes to a file, without passwords."""
+    import platform
+    import tempfile
+    import traceback
+
+    from rfod import __version__
+    from rfod._io.errors import redacted
+
+    about = f"rfod {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="rfod-traceback-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+    ) as file:
+        file.write(redacted(about + "".join(traceback.format_exception(error))))
+    return (
+        f"this is a bug in rfod ({type(error).__name__}). Please report it with the traceback in {file.name}; read it "
+        "first, it may hold values of the table. RFOD_DEBUG=1 shows it here."
+    )

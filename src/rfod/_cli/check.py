@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import closing
-from dataclasses import replace
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from rfod._check.errors import KINDS
-from rfod._check.trials import self_check
-from rfod._cli import choices
-from rfod._cli.choices import SEED, read_options
-from rfod._cli.console import Voice, naming, shown, stdout_console
-from rfod._cli.inputs import model_kinds, one_source
-from rfod._cli.score import load_detector
-from rfod._io.errors import InputError
+from rfod._cli import options
+from rfod._cli.options import Reading
 from rfod._io.options import BATCH_ROWS
-from rfod._io.sampling import RowSampler
-from rfod._io.sinks import check_target, format_of, open_sink
+from rfod.params import ERROR_KINDS, SCAN_SEED
 
 SAMPLE_ROWS = 10_000
 
 
 def check(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
-    ],
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False),
-    ] = None,
+    model: options.ModelFile,
+    table: options.TableName = None,
+    *,
     output: Annotated[
         str | None,
         typer.Option(
@@ -42,8 +27,9 @@ def check(
             help="Write one line per column and kind of error to a .csv, .parquet or .jsonl file; - for stdout.",
         ),
     ] = None,
+    csv_safe: options.CsvSafe = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same and more as one JSON object on stdout.")] = False,
-    quiet: choices.Quiet = False,
+    quiet: options.Quiet = False,
     fdr: Annotated[
         float, typer.Option("--fdr", metavar="RATE", help="False discovery rate at which cells are findings.")
     ] = 0.05,
@@ -52,7 +38,9 @@ def check(
     ] = 0.2,
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kind", metavar="KIND", help=f"Only this kind of error: {', '.join(KINDS)}. May be repeated."),
+        typer.Option(
+            "--kind", metavar="KIND", help=f"Only this kind of error: {', '.join(ERROR_KINDS)}. May be repeated."
+        ),
     ] = None,
     sample_rows: Annotated[
         int,
@@ -63,17 +51,10 @@ def check(
             help="Of a source with more rows a uniform sample of this size is used, drawn in one pass.",
         ),
     ] = SAMPLE_ROWS,
-    separator: choices.Separator = None,
-    encoding: choices.Encoding = None,
-    decimal: choices.Decimal = None,
-    quote: choices.Quote = None,
-    header: choices.Header = None,
-    types: choices.Types = None,
-    sql: choices.Sql = None,
-    database: choices.Database = None,
-    batch_rows: choices.BatchRows = BATCH_ROWS,
-    seed: choices.Seed = SEED,
-    jobs: choices.Jobs = -1,
+    reading: Reading,
+    batch_rows: options.BatchRows = BATCH_ROWS,
+    seed: options.Seed = SCAN_SEED,
+    jobs: options.Jobs = -1,
 ) -> None:
     """Put known errors into copies of a table, and show how many of them a model finds in each column.
 
@@ -81,16 +62,25 @@ def check(
 
     Example: rfod check orders.rfod held_out.csv
     """
-    options = read_options(separator, encoding, decimal, quote, header, types, batch_rows)
-    if output not in (None, "-"):
-        format_of(str(output))
-        check_target(str(output))
+    import json
+    from contextlib import closing
+
+    from rich.text import Text
+
+    from rfod._check.trials import check_model
+    from rfod._cli.console import Voice, naming, shown, stdout_console
+    from rfod._cli.inputs import as_model_reads, check_output, one_source, open_model
+    from rfod._io.errors import InputError
+    from rfod._io.sampling import RowSampler
+    from rfod._io.sinks import open_sink
+
+    read_options = reading.options(batch_rows)
+    check_output(output, [model, table], is_table=True)
     voice = Voice(quiet)
     with voice.stage("loading"):
-        detector = load_detector(model, jobs)
-    read_as = model_kinds(detector.model_, options.kinds)
-    needed = frozenset(column.name for column in detector.model_.columns)
-    source = one_source(table, sql, database, replace(options, kinds=read_as, told=frozenset(read_as), columns=needed))
+        fitted = open_model(model)
+    needed = {column.name for column in fitted.columns}
+    source = one_source(table, reading, as_model_reads(fitted, read_options, needed))
     sampler = RowSampler(sample_rows, seed)
     with voice.stage("reading"), voice.bar("reading", source) as bar, closing(source.pieces()) as pieces:
         for piece in pieces:
@@ -101,10 +91,12 @@ def check(
         rows = sampler.rows().rows
     voice.notes_of(source)
     with voice.stage("checking"), voice.remarks(), naming(source.name):
-        checked = self_check(detector, rows, fdr=fdr, share=share, kinds=kinds, max_rows=None, random_state=seed)
+        checked = check_model(
+            fitted, rows, fdr=fdr, share=share, kinds=kinds, max_rows=None, random_state=seed, n_jobs=jobs
+        )
     if output is not None:
         lines = checked.frame()
-        with open_sink(output, lines.schema) as write:
+        with open_sink(output, lines.schema, csv_safe=csv_safe) as write:
             write(lines)
     if as_json:
         typer.echo(json.dumps({"source": source.name} | checked.to_json(), ensure_ascii=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import time
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from rfod._io.errors import redacted
 from rfod._io.pieces import Source
 from rfod.exceptions import RFODError
 
@@ -27,7 +29,7 @@ def shown(text: object) -> str:
 
 def in_command_words(text: str) -> str:
     """A message of the library in one line, with options in place of parameters."""
-    text = " ".join(shown(text).split())
+    text = " ".join(shown(redacted(text)).split())
     text = _OVERRIDE.sub(lambda found: f"--type {found[1]}={found[2] or 'KIND'}", text)
     return re.sub(r"column_types\['([^']*)'\]", r"--type \1", text).replace("column_types", "--type")
 
@@ -71,12 +73,19 @@ class Voice:
 
     @contextmanager
     def remarks(self) -> Iterator[None]:
-        """Warnings of the library as notes, each once."""
+        """Warnings of the library as notes, each once; what it logs as notes too, where no progress is drawn."""
+        log, listener = logging.getLogger("rfod"), _Listener(self)
+        level = log.level
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            if not self.draws:
+                log.addHandler(listener)
+                log.setLevel(logging.INFO)
             try:
                 yield
             finally:
+                log.removeHandler(listener)
+                log.setLevel(level)
                 for text in dict.fromkeys(str(warning.message) for warning in caught):
                     self.note(text)
 
@@ -100,6 +109,17 @@ class Voice:
         with Progress(*columns, console=self.console, transient=True) as progress:
             progress.add_task(f"{stage} {shown(source.name)[-40:]}", total=None, rows=0)
             yield Bar(progress, source)
+
+
+class _Listener(logging.Handler):
+    """Hands what the library logs to a voice."""
+
+    def __init__(self, voice: Voice) -> None:
+        super().__init__(logging.INFO)
+        self._voice = voice
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._voice.note(record.getMessage())
 
 
 class RowRate(ProgressColumn):

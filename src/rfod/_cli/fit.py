@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Annotated
 
 import typer
 
-from rfod._cli import choices
-from rfod._cli.choices import DEFAULTS, SEED, column_types, read_options
-from rfod._cli.console import Voice, naming
-from rfod._cli.inputs import check_training, one_source
-from rfod._io.errors import InputError
-from rfod._io.facts import SourceFacts, attach_facts
+from rfod._cli import options
+from rfod._cli.options import Learning, Reading
 from rfod._io.options import BATCH_ROWS
-from rfod._io.sampling import RowSampler
-from rfod._io.sinks import check_target, replaced
-from rfod.detector import RFOD
 
 SAMPLE_ROWS = 1_000_000
 
 
 def fit(
-    table: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False),
-    ] = None,
+    table: options.TableName = None,
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
-    ] = ...,  # type: ignore[assignment]  # typer's sign for "required"
-    key: choices.Key = None,
+    ],
+    key: options.Key = None,
     sample_rows: Annotated[
         int,
         typer.Option(
@@ -39,32 +29,33 @@ def fit(
             help="A source with more rows is fitted on a uniform sample of this size, drawn in one pass.",
         ),
     ] = SAMPLE_ROWS,
-    quiet: choices.Quiet = False,
-    separator: choices.Separator = None,
-    encoding: choices.Encoding = None,
-    decimal: choices.Decimal = None,
-    quote: choices.Quote = None,
-    header: choices.Header = None,
-    types: choices.Types = None,
-    sql: choices.Sql = None,
-    database: choices.Database = None,
-    batch_rows: choices.BatchRows = BATCH_ROWS,
-    trees: choices.Trees = DEFAULTS["n_estimators"],
-    alpha: choices.Alpha = DEFAULTS["alpha"],
-    beta: choices.Beta = DEFAULTS["beta"],
-    trim: choices.Trim = None,
-    seed: choices.Seed = SEED,
-    jobs: choices.Jobs = -1,
+    quiet: options.Quiet = False,
+    reading: Reading,
+    batch_rows: options.BatchRows = BATCH_ROWS,
+    learning: Learning,
 ) -> None:
     """Learn what is ordinary from a table, and keep the model in a file.
 
     Example: rfod fit train.parquet -o orders.rfod
     """
-    options = read_options(separator, encoding, decimal, quote, header, types, batch_rows)
-    check_target(output)
+    from contextlib import closing
+    from dataclasses import replace
+
+    from rfod._cli.console import Voice, naming
+    from rfod._cli.inputs import check_output, check_training, named_columns, one_source
+    from rfod._io.errors import InputError
+    from rfod._io.facts import SourceFacts, attach_facts
+    from rfod._io.sampling import RowSampler
+    from rfod._io.sinks import replaced
+    from rfod.params import Params
+    from rfod.persist import save_model
+    from rfod.pipeline import fit_model
+
+    read_options = reading.options(batch_rows)
+    check_output(output, [table])
     voice = Voice(quiet)
-    source = one_source(table, sql, database, options)
-    facts, sampler = SourceFacts(source.name), RowSampler(sample_rows, seed)
+    source = one_source(table, reading, read_options)
+    facts, sampler = SourceFacts(source.name), RowSampler(sample_rows, learning.seed)
     with voice.stage("reading"), voice.bar("reading", source) as bar, closing(source.pieces()) as pieces:
         for piece in pieces:
             sampler.add(piece)
@@ -77,27 +68,19 @@ def fit(
     facts.n_sampled = rows.num_rows if rows.num_rows < facts.n_rows else None
     if facts.n_sampled:
         voice.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {facts.n_rows:,} rows is fitted.")
-    kinds = column_types(options.kinds)
-    if key is not None:
-        kinds.setdefault(key, "identifier")
-    detector = RFOD(
-        n_estimators=trees,
-        alpha=alpha,
-        beta=beta,
-        trim=DEFAULTS["trim"] if trim is None else trim,
-        column_types=kinds or None,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=int(voice.draws),
-    )
     with voice.stage("forests"), voice.remarks(), naming(source.name):
         check_training(rows, key)
-        detector.fit(rows)
-    detector.set_params(verbose=0)
+        params = named_columns(learning, rows).params(read_options.kinds, Params.trim, voice.draws)
+        kinds = dict(params.column_types or {})
+        if key is not None:
+            kinds.setdefault(key, "identifier")
+        params = replace(params, column_types=kinds or None)
+        model = fit_model(rows, params).model
+    model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
     with voice.stage("writing"), replaced(output) as temporary:
-        detector.save(temporary)
+        save_model(model, temporary)
         attach_facts(temporary, facts)
     voice.say(
-        f"{output}: {len(detector.model_.columns)} columns of {facts.n_rows:,} rows; "
-        f"{detector.model_.n_bytes / 2**20:,.1f} MB of trees. {voice.times()}."
+        f"{output}: {len(model.columns)} columns of {facts.n_rows:,} rows; "
+        f"{model.n_bytes / 2**20:,.1f} MB of trees. {voice.times()}."
     )

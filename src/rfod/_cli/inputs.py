@@ -1,31 +1,54 @@
-"""From arguments of a command to its source."""
+"""From arguments of a command to its model, its source and its outputs."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import typer
 
+from rfod._cli.console import naming
+from rfod._cli.options import Learning, Reading
 from rfod._io.errors import InputError
 from rfod._io.options import ReadOptions
 from rfod._io.pieces import Source
+from rfod._io.sinks import check_target, format_of
 from rfod._io.sources import open_query, open_source
+from rfod._io.targets import check_not_input
 from rfod._table.values import family, parse_arrow_type
+from rfod.exceptions import SchemaError
 from rfod.model import Model
+from rfod.persist import load_model
+from rfod.pipeline import check_columns
 
 
-def one_source(table: str | None, sql: str | None, database: str | None, options: ReadOptions) -> Source:
+def open_model(path: str) -> Model:
+    """The model, with errors that name its file."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+    with naming(path):
+        return load_model(path)
+
+
+def one_source(table: str | None, reading: Reading, read_options: ReadOptions) -> Source:
     """The table or the query, of which one must be given."""
-    if (sql is None) != (database is None):
-        raise typer.BadParameter("--sql and --db belong together.", param_hint="--sql")
-    if (table is None) == (sql is None):
+    if (table is None) == (reading.sql is None):
         raise typer.BadParameter("name one table, or give --sql with --db.", param_hint="TABLE")
-    if sql is not None and database is not None:
-        return open_query(database, sql, options)
-    return open_source(str(table), options)
+    if reading.sql is not None:
+        return open_query(str(reading.database), reading.sql, read_options)
+    return open_source(str(table), read_options)
+
+
+def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:
+    """Raise `OutputError` before anything is read for a file that cannot be written, or that is an input."""
+    if output is None or (is_table and output == "-"):
+        return
+    if is_table:
+        format_of(output)
+    check_target(output)
+    check_not_input(output, [place for place in inputs if place is not None])
 
 
 def title_of(table: str | None) -> str:
@@ -42,28 +65,37 @@ def check_training(rows: pa.Table, key: str | None) -> None:
 
 def check_key(rows: pa.Table, key: str | None) -> None:
     """Raise `InputError` for a key that is no column."""
-    _check_column(rows, key, "use as key")
+    _check_columns(rows, [] if key is None else [key], "use as key")
 
 
 def check_redact(rows: pa.Table, names: list[str] | None) -> None:
     """Raise `InputError` for names to redact that are no columns."""
-    for name in names or []:
-        _check_column(rows, name, "redact")
+    _check_columns(rows, names or [], "redact")
 
 
-def _check_column(rows: pa.Table, name: str | None, purpose: str) -> None:
-    if name is None or name in rows.column_names:
-        return
-    near = difflib.get_close_matches(name, rows.column_names, 1)
-    names = ", ".join(map(repr, rows.column_names[:5])) + (", ..." if len(rows.column_names) > 5 else "")
-    raise InputError(
-        f"there is no column {name!r} to {purpose}. "
-        + (f"Hint: did you mean {near[0]!r}?" if near else f"Hint: the columns are {names}.")
-    )
+def _check_columns(rows: pa.Table, names: Sequence[str], purpose: str) -> None:
+    try:
+        check_columns(rows.column_names, names, purpose)
+    except SchemaError as error:
+        raise InputError(str(error)) from error
 
 
-def model_kinds(model: Model, given: Mapping[str, str]) -> dict[str, str]:
-    """How text columns have to be read to arrive as what the model was fitted on."""
+def named_columns(learning: Learning, rows: pa.Table) -> Learning:
+    """With columns one by one: a, b and c where 'a,b,c' is no column but its parts are."""
+
+    def split(names: list[str] | None) -> list[str] | None:
+        parts: list[str] = []
+        for name in names or []:
+            inside = [part.strip() for part in name.split(",")]
+            is_list = name not in rows.column_names and set(inside) <= set(rows.column_names)
+            parts += inside if is_list else [name]
+        return parts or None
+
+    return replace(learning, columns=split(learning.columns), exclude=split(learning.exclude))
+
+
+def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[str] | None = None) -> ReadOptions:
+    """Options by which text columns arrive as what the model was fitted on; `needed` columns only, all for None."""
     kinds = {}
     for column in model.columns:
         if column.from_text or column.kind == "duration":
@@ -73,4 +105,6 @@ def model_kinds(model: Model, given: Mapping[str, str]) -> dict[str, str]:
             kinds[column.name] = {"number": "number", "boolean": "boolean"}.get(held, "categorical")
         else:
             kinds[column.name] = column.kind
-    return kinds | dict(given)
+    kinds |= dict(read_options.kinds)
+    columns = None if needed is None else frozenset(needed)
+    return replace(read_options, kinds=kinds, told=frozenset(kinds), columns=columns)

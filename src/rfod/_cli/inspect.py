@@ -2,156 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from rfod._cli.console import shown, stdout_console
-from rfod._cli.score import load_detector
-from rfod._io.facts import read_facts
-from rfod.detector import RFOD
-from rfod.persist import FORMAT_VERSION
-
-_WIDE = 120
+from rfod._cli import options
 
 
 def inspect(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
-    ],
+    model: options.ModelFile,
+    *,
     as_json: Annotated[bool, typer.Option("--json", help="The same and more as one JSON object.")] = False,
 ) -> None:
     """Show a model: its columns, how predictable each is and from what, its sizes and versions.
 
     Example: rfod inspect orders.rfod
     """
-    detector = load_detector(model, 1)
-    summary = describe(detector, model)
+    import json
+
+    from rfod._cli.console import stdout_console
+    from rfod._cli.description import describe, print_description
+    from rfod._cli.inputs import open_model
+
+    summary = describe(open_model(model), model)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
-        return
-    console = stdout_console()
-    source = summary["source"]
-    if source:
-        sample = f", of which {source['n_sampled']:,} were fitted" if source["n_sampled"] else ""
-        console.print(Text(f"source      {shown(source['source'])}: {source['n_rows']:,} rows{sample}"))
-    console.print(Text(f"model       {summary['n_rows']:,} rows, {len(summary['columns'])} columns"))
-    console.print(
-        Text(
-            f"size        {summary['file_bytes'] / 2**20:,.1f} MB in the file, "
-            f"{summary['tree_bytes'] / 2**20:,.1f} MB of trees in memory, {summary['n_leaves']:,} leaves"
-        )
-    )
-    console.print(Text(f"format      {summary['format_version']}, written by rfod {shown(summary['rfod_version'])}"))
-    changed = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
-    console.print(Text(f"parameters  {shown(changed)}"))
-    if summary["left_out"]:
-        told = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
-        console.print(Text(f"left out    {shown(told)}"))
-    console.print()
-    console.print(_columns_table(summary["columns"], narrow=console.width < _WIDE))
-    console.print(Text("fit: R² of numbers, AUC of categories, on rows the trees had not seen.", style="dim"))
-
-
-def _columns_table(columns: list[dict[str, Any]], narrow: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    table.add_column("column", overflow="fold")
-    table.add_column("kind", no_wrap=True)
-    table.add_column("values", overflow="fold")
-    table.add_column("missing", justify="right")
-    table.add_column("fit", justify="right", no_wrap=True)
-    table.add_column("predicted from", overflow="fold")
-    for column in columns:
-        fit = "constant" if column["fitness"] is None else f"{column['measure']} {column['fitness']:.2f}"
-        named = ", ".join(
-            f"{name} {share:.0%}" for name, share in list(column["predictors"].items())[: 2 if narrow else 4]
-        )
-        table.add_row(
-            *(
-                Text(shown(part))
-                for part in (
-                    column["name"],
-                    column["kind"],
-                    column["values"].split(":")[0] if narrow else column["values"],
-                )
-            ),
-            f"{column['share_missing']:.1%}" if column["share_missing"] else "",
-            fit,
-            Text(shown(named)),
-        )
-    return table
-
-
-def describe(detector: RFOD, path: str) -> dict[str, Any]:
-    """What a model file holds, as plain values."""
-    model, facts = detector.model_, read_facts(path)
-    known = facts.get("columns", {}) if facts else {}
-    forests = detector.forests_
-    defaults = RFOD().get_params()
-    columns = []
-    for column in model.columns:
-        forest = forests[column.name]
-        fact = known.get(column.name, {})
-        columns.append(
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "values": _values_text(column.n_distinct, column.categories, fact),
-                "n_distinct": column.n_distinct,
-                "share_missing": fact["n_missing"] / facts["n_rows"]
-                if facts and "n_missing" in fact
-                else column.n_missing / model.schema.n_rows,
-                "measure": "R²" if forest.measure == "R2" else forest.measure,
-                "fitness": None if np.isnan(forest.fitness) else round(forest.fitness, 4),
-                "predictors": {name: round(share, 4) for name, share in list(forest.importances.items())[:10]},
-                "n_leaves": forest.n_leaves,
-                "facts": fact or None,
-            }
-        )
-    return {
-        "n_rows": model.schema.n_rows,
-        "source": {name: facts.get(name) for name in ("source", "n_rows", "n_sampled")} if facts else None,
-        "file_bytes": Path(path).stat().st_size,
-        "tree_bytes": model.n_bytes,
-        "n_leaves": sum(forest.n_leaves for forest in forests.values()),
-        "format_version": FORMAT_VERSION,
-        "rfod_version": _written_by(path),
-        "params": {
-            name: value
-            for name, value in model.params.items()
-            if name in ("n_estimators", "random_state") or value != defaults.get(name)
-        },
-        "left_out": dict(model.schema.left_out),
-        "columns": columns,
-    }
-
-
-def _values_text(n_distinct: int, categories: tuple[Any, ...], fact: dict[str, Any]) -> str:
-    """A few words on what a column holds."""
-    if categories:
-        named = ", ".join(str(category)[:20] for category in categories[:3])
-        return f"{n_distinct:,} categories: {named}{', ...' if n_distinct > 3 else ''}"
-    quantiles = fact.get("quantiles", {})
-    if {"0.0", "0.5", "1.0"} <= quantiles.keys():
-        low, middle, high = (_short(quantiles[share]) for share in ("0.0", "0.5", "1.0"))
-        return f"{low} .. {middle} .. {high}"
-    return f"{n_distinct:,} distinct"
-
-
-def _short(value: Any) -> str:
-    """A quantile in few digits."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-
-
-def _written_by(path: str) -> str:
-    with zipfile.ZipFile(path) as archive:
-        return str(json.loads(archive.read("model.json")).get("rfod_version"))[:20]
+    else:
+        print_description(stdout_console(), summary)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from rfod._cli.answers import cells_schema, cells_table, key_type_of, rows_schema, rows_table
-from rfod._cli.findings import Finding, collect
+from rfod._cli.console import Voice, naming
+from rfod._cli.findings import NEAREST, Finding, collect
+from rfod._cli.inputs import check_key
 from rfod._cli.rule import Rule, StreamRule
-from rfod._io.pieces import Piece
-from rfod._io.sinks import Format, Write, open_sink
+from rfod._io.errors import InputError, OutputError
+from rfod._io.pieces import Piece, Source
+from rfod._io.sinks import Write, check_target, format_of, open_sink
+from rfod._io.streams import plain_name
+from rfod._io.targets import check_not_input
 from rfod.detection import Detection
-
-NEAREST = 5  # rows shown where none is a finding
+from rfod.model import Model
+from rfod.pipeline import detect
 
 
 @dataclass
@@ -29,13 +34,46 @@ class Tally:
 
     n_rows: int = 0
     n_flagged: int = 0
-    worst: list[tuple[float, int, Finding]] = field(default_factory=list)
-    """A heap of the rows with the highest scores: score, minus the row, the row."""
+    findings: Sequence[Finding] = ()
+    """Highest score first; the highest rows where there is no finding."""
 
-    def highest(self, n: int) -> list[Finding]:
-        """Findings, highest score first; the highest rows where there is no finding."""
-        n_wanted = min(n, self.n_flagged or NEAREST)
-        return [finding for _, _, finding in sorted(self.worst, reverse=True)[:n_wanted]]
+
+@dataclass
+class WorstRows:
+    """The rows with the highest scores so far, as they were read; they are explained when all rows are known."""
+
+    n_wanted: int
+    heap: list[tuple[float, int, Piece]] = field(default_factory=list)
+    """Score, minus the number of the row, the row."""
+
+    def add(self, found: Detection, piece: Piece) -> None:
+        """Offer the rows of a piece."""
+        if not self.n_wanted:
+            return
+        picked = np.argsort(-found.row_scores, kind="stable")[: self.n_wanted]
+        if len(self.heap) == self.n_wanted:
+            picked = picked[found.row_scores[picked] > self.heap[0][0]]
+        for row in picked.tolist():
+            lines = None if piece.lines is None else piece.lines[row : row + 1]
+            # taken, not sliced: a slice would keep the whole piece in memory
+            kept = Piece(piece.rows.take(pa.array([row])), piece.first_row + row, lines)
+            heapq.heappush(self.heap, (float(found.row_scores[row]), -kept.first_row, kept))
+            if len(self.heap) > self.n_wanted:
+                heapq.heappop(self.heap)
+
+    def findings(self, model: Model, key: str | None, n: int, jobs: int) -> list[Finding]:
+        """The `n` highest rows, explained."""
+        kept = [piece for _, _, piece in sorted(self.heap, reverse=True)[:n]]
+        if not kept:
+            return []
+        rows = pa.concat_tables([piece.rows for piece in kept], promote_options="permissive")
+        lines = [piece.lines for piece in kept if piece.lines is not None]
+        together = Piece(rows, 0, np.concatenate(lines) if len(lines) == len(kept) else None)
+        findings = collect(detect(model, rows, key=key, n_jobs=jobs), together, np.arange(len(kept)))
+        return [
+            Finding(finding.line, finding.explanation.renumbered(piece.first_row))
+            for finding, piece in zip(findings, kept, strict=True)
+        ]
 
 
 class Answers:
@@ -45,9 +83,10 @@ class Answers:
     target, and are copied with their flags when all is known.
     """
 
-    def __init__(self, rule: Rule, output: str | None, cells: bool, n_shown: int, file_format: Format | None) -> None:
+    def __init__(self, rule: Rule, output: str | None, cells: bool, n_told: int, csv_safe: bool = False) -> None:
         self._rule = StreamRule(rule)
-        self._output, self._cells, self._n_shown, self._format = output, cells, n_shown, file_format
+        self._output, self._cells, self._csv_safe = output, cells, csv_safe
+        self.worst = WorstRows(n_told)
         self._stack = ExitStack()
         self._write: Callable[[pa.Table], None] | None = None
         self._waiting: Any = None
@@ -65,7 +104,7 @@ class Answers:
         """The answer for the next piece."""
         candidates = self._rule.candidates(found)
         self.tally.n_rows += len(found)
-        self._remember(found, piece)
+        self.worst.add(found, piece)
         if self._output is None:
             return
         if self._schema is None:
@@ -82,18 +121,6 @@ class Answers:
                 table = table.append_column("row_score", pa.array(found.row_scores[places]))
                 table = table.append_column("row_p", pa.array(found.row_p_values[places]))
             self._write(table)
-
-    def _remember(self, found: Detection, piece: Piece) -> None:
-        """Keep the highest rows for the terminal; being the highest, they are the first to become findings."""
-        if not self._n_shown:
-            return
-        picked = np.argsort(-found.row_scores, kind="stable")[: self._n_shown]
-        if len(self.tally.worst) == self._n_shown:
-            picked = picked[found.row_scores[picked] > self.tally.worst[0][0]]
-        for finding in collect(found, piece, picked):
-            heapq.heappush(self.tally.worst, (finding.score, -finding.row, finding))
-            if len(self.tally.worst) > self._n_shown:
-                heapq.heappop(self.tally.worst)
 
     def _open(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -112,7 +139,7 @@ class Answers:
     def _sink(self) -> Write:
         assert self._schema is not None
         assert self._output is not None
-        return self._stack.enter_context(open_sink(self._output, self._schema, self._format))
+        return self._stack.enter_context(open_sink(self._output, self._schema, csv_safe=self._csv_safe))
 
     def settle(self) -> None:
         """All pieces have been added: decide, and finish the file."""
@@ -144,3 +171,61 @@ class Answers:
         scores, p_values = table.column("row_score").to_numpy(), table.column("row_p").to_numpy()
         kept = self._rule.final(scores[first], p_values[first], np.ones(len(first), dtype=np.bool_))
         return table.filter(pa.array(kept[owner])).drop_columns(["row_score", "row_p"])
+
+
+def judge_source(model: Model, source: Source, key: str | None, answers: Answers, voice: Voice, jobs: int) -> Tally:
+    """Read, judge and write one source."""
+    with (
+        voice.bar("scoring", source) as bar,
+        voice.remarks(),
+        naming(source.name),
+        answers,
+        closing(source.pieces()) as pieces,
+    ):
+        while True:
+            with voice.stage("reading"):
+                piece = next(pieces, None)
+            if piece is None:
+                break
+            check_key(piece.rows, key)
+            with voice.stage("judging"):
+                found = detect(model, piece.rows, key=key, n_jobs=jobs)
+            with voice.stage("writing"):
+                answers.add(found, piece)
+            bar.advance(piece.rows.num_rows)
+        tally = answers.tally
+        if not tally.n_rows:
+            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+        with voice.stage("writing"):
+            answers.settle()
+        with voice.stage("findings"):
+            tally.findings = answers.worst.findings(model, key, tally.n_flagged or NEAREST, jobs)
+    voice.notes_of(source)
+    return tally
+
+
+def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequence[str]) -> list[str | None]:
+    """Where the answer for each table goes; `OutputError` where that cannot be written or is one of the inputs."""
+    if output is None or output == "-":
+        if output == "-" and len(places) > 1:
+            raise OutputError(f"stdout takes one table, but {len(places)} came. Hint: -o FOLDER/ writes one file each.")
+        return [output] * len(places)
+    folder = Path(output)
+    if not (folder.is_dir() or output.endswith("/") or len(places) > 1):
+        format_of(output)
+        check_target(output)
+        check_not_input(output, inputs)
+        return [output]
+    if folder.is_file():
+        raise OutputError(f"{output} is a file, but {len(places)} tables came. Hint: -o FOLDER/ writes one file each.")
+    names = ["stdin" if place == "-" else Path(plain_name(place)).stem for place in places]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise OutputError(
+            f"{output}: two tables are both called {sorted(repeated)[0]!r}. Hint: score them one at a time."
+        )
+    targets = [str(folder / f"{name}{'.cells' if cells else ''}.parquet") for name in names]
+    for target in targets:
+        check_not_input(target, inputs)
+    folder.mkdir(parents=True, exist_ok=True)
+    return list(targets)

@@ -17,8 +17,8 @@ from rfod._table.encode import encode_column, value_text
 from rfod._table.frames import open_table
 from rfod._table.values import family, plain, read_numbers, value_type
 from rfod.detection import Detection
-from rfod.detector import RFOD
 from rfod.exceptions import ParameterError
+from rfod.model import Fitted, Model
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -41,7 +41,7 @@ class _Difference:
 
 
 def distances(
-    source: RFOD | Detection | Any, column: str, *, row: int | None = None, alpha: float | None = None
+    source: Fitted | Detection | Any, column: str, *, row: int | None = None, alpha: float | None = None
 ) -> Figure:
     """What three distances make of one difference in a numeric column.
 
@@ -85,8 +85,8 @@ def distances(
 
 def _training_values(source: Any, column: str) -> tuple[Column, Floats, float]:
     """The column, its values in training, and alpha."""
-    if isinstance(source, RFOD | Detection):
-        model = source._model if isinstance(source, Detection) else source.model_
+    model = source._model if isinstance(source, Detection) else getattr(source, "model_", None)
+    if isinstance(model, Model):
         j = column_number([known.name for known in model.columns], column)
         if model.columns[j].is_categorical:
             raise ParameterError(_categorical_message(column))

@@ -17,8 +17,7 @@ from rfod._table.binning import bin_table
 from rfod._table.encode import encode_column
 from rfod._table.frames import open_table
 from rfod._table.schema import match_columns
-from rfod.detector import RFOD, ForestSummary
-from rfod.model import Model
+from rfod.model import Fitted, ForestSummary, Model
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -28,7 +27,7 @@ N_COLUMNS = 40
 _MEASURES = {"R2": "R²", "AUC": "AUC"}
 
 
-def predictability(detector: RFOD, *, columns: Sequence[str] | None = None) -> Figure:
+def predictability(detector: Fitted, *, columns: Sequence[str] | None = None) -> Figure:
     """Which column is predicted how well, and from which others.
 
     One line per column, the best predicted on top: colours are the shares of the other columns in the impurity decrease
@@ -116,7 +115,7 @@ def _fitness_text(forest: ForestSummary) -> str:
 # ------------------------------------------------------------------------------------------------------ trees, pruning
 
 
-def tree_fitness(detector: RFOD, column: str, table: Any = None) -> Figure:
+def tree_fitness(detector: Fitted, column: str, table: Any = None) -> Figure:
     """Fitness of every tree of a column, best first, and which of them were kept (the paper's Figure 3).
 
     With a `table` of rows that were not trained on, a line tells how well the best one, two, three ... kept trees

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from joblib import effective_n_jobs
-
 Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, tasks done, tasks in all)."""
@@ -15,11 +13,18 @@ def silent(stage: str, done: int, total: int) -> None:
     """Progress that nobody looks at."""
 
 
+def count_threads(n_jobs: int | None) -> int:
+    """Threads that `n_jobs` stands for, as joblib counts them: -1 for all cores that this process may use."""
+    from joblib import effective_n_jobs  # 0.1 s that no other stage has to pay
+
+    return int(effective_n_jobs(n_jobs))
+
+
 def run_tasks(
     tasks: Sequence[Callable[[], Result]], n_jobs: int | None, stage: str, progress: Progress = silent
 ) -> list[Result]:
     """Results of all tasks, in their order. The first exception cancels what has not started and is raised."""
-    n_threads = min(effective_n_jobs(n_jobs), len(tasks))
+    n_threads = min(count_threads(n_jobs), len(tasks))
     progress(stage, 0, len(tasks))
     if n_threads <= 1:
         results = []

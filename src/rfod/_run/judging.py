@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from rfod._forest.forest import NO_BAG
-from rfod._run.executors import Progress, run_tasks, silent
+from rfod._run.executors import Progress, count_threads, run_tasks, silent
 from rfod._score.cells import categorical_scores, numeric_scores
 from rfod._table.binning import bin_table
 from rfod._table.encode import UNSEEN, encode_column
@@ -20,6 +19,7 @@ from rfod._table.frames import Table
 from rfod.model import UNSEEN_SHARE, Judged, Model
 
 TASK_ROWS = 32_768
+FEW_ROWS = 256  # starting threads takes longer than they save
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
 
@@ -105,6 +105,7 @@ def judge(
     With a `check`, and for rows of the training table, a task is a whole column.
     """
     n_rows, n_columns = len(rows), len(model.forests)
+    n_jobs = n_jobs if n_rows > FEW_ROWS else 1
     encoded, block = rows.encoded, rows.block
     cell_scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
     nearest = np.zeros(n_rows)
@@ -136,7 +137,7 @@ def judge(
         nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
 
     own = rows.places(model.neighbour_places)
-    n_tasks = 4 * effective_n_jobs(n_jobs)
+    n_tasks = 4 * count_threads(n_jobs)
     tasks: list[Callable[[], None]] = []
     if look_around and model.params["aggregation"] == "consensus":
         _ = model.neighbours  # made once, before threads ask for it

@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from rfod._forest.fitness import coefficient_of_determination, weighted_auc
-from rfod._forest.forest import Forest, Grown, Predictors, Target, grow, prune
+from rfod._forest.forest import Forest, Grown, Predictors, Target, check_size, grow, prune
 from rfod._forest.params import GrowthParams
-from rfod._run.executors import Progress, run_tasks, silent
+from rfod._run.executors import Progress, count_threads, run_tasks, silent
 from rfod._run.expecting import Expecting
 from rfod._run.judging import LAST_CLASS, SHARES_LIMIT, Rows, as_block, as_classes, judge
 from rfod._score.cells import SCORE_LIMIT, Distance, numeric_range
@@ -91,6 +90,7 @@ def train(
 
     With `trim` the model is fitted twice: the second time without that share of the rows, the worst of the first fit.
     """
+    check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     encoded = [_writable(encode_column(table, column)) for column in schema.columns]
     features = fit_features(schema, encoded.__getitem__, max_bins, params.seed)
@@ -156,7 +156,7 @@ def _calibrate(trained: Trained, sample: NDArray[np.int64] | None, n_jobs: int |
     tried = _spread_rows(model.sample.rows, INTERVAL_ROWS, model.seed)
     asked = np.arange(trained.codes.shape[1]) if sample is None else np.union1d(sample, tried)
 
-    @lru_cache(2 * int(effective_n_jobs(n_jobs)))
+    @lru_cache(2 * count_threads(n_jobs))
     def bag(j: int) -> NDArray[np.uint8]:
         """Remembered, for a column is asked for twice in a row."""
         return trained.bag(j)[:, asked]
@@ -231,7 +231,7 @@ def _grow_all(
     predictors: Predictors, targets: Sequence[Target], params: GrowthParams, n_jobs: int | None, progress: Progress
 ) -> tuple[Forest, ...]:
     """One pruned forest per target. The trees of a forest are split into tasks if there are few columns."""
-    fewest = max(1, -(-4 * effective_n_jobs(n_jobs) // len(targets)), params.n_trees // 25)
+    fewest = max(1, -(-4 * count_threads(n_jobs) // len(targets)), params.n_trees // 25)
     tasks: list[Callable[[], Grown]] = []
     owners = []
     for target in sorted(targets, key=lambda target: target.n_classes <= 2):  # what takes longest comes first

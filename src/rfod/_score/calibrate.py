@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def own_p_values(scores: Floats) -> Floats:
     half, low, high = np.quantile(scores, [0.5, 0.75, 0.9]) if len(scores) else (0.0, 0.0, 0.0)
     if not 0.0 < half < high:
         return ranks
-    z_low, z_high = norm.ppf(0.75), norm.ppf(0.9)
+    z_low, z_high = ndtri(0.75), ndtri(0.9)
     width = max(np.log(high / half) / z_high, np.log(high / low) / (z_high - z_low))
-    tail = norm.sf(z_high + np.log(np.maximum(scores, high) / high) / width)
+    tail = ndtr(-(z_high + np.log(np.maximum(scores, high) / high) / width))
     return np.where(scores > high, tail, ranks)

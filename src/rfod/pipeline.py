@@ -1,0 +1,109 @@
+"""Fit, detect and scan as functions of a table, parameters and a model: the estimator and the commands call these."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rfod._forest.params import GrowthParams
+from rfod._run.judging import judge, read_rows
+from rfod._run.progress import terminal_progress
+from rfod._run.training import Trained, train
+from rfod._table.frames import Table, listed, open_table
+from rfod._table.schema import match_columns
+from rfod.detection import Detection
+from rfod.exceptions import SchemaError
+from rfod.model import Model
+from rfod.params import SCAN_SEED, SCAN_TRIM, Params
+
+
+def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
+    """Fit and judge one table: which of its own rows and cells do not fit the rest?
+
+    Every row is judged only by trees that have not seen it, so it cannot vouch for itself. And because wrong rows of
+    one sort vouch for each other, the tenth of the rows that scores highest at first is left out of a second fit
+    (`trim=0.1`). `key` names a column that identifies rows; it is left out of the model. `params` are those of `RFOD`;
+    unless told otherwise `random_state` is 0, so that two scans of a table agree.
+    """
+    return fit_detect(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
+
+
+def fit_model(data: Any, params: Params, *, key: str | None = None) -> Trained:
+    """Fit a model to a table; `key` names a column that is left out because it identifies rows."""
+    table = open_table(data)
+    growth = GrowthParams(
+        n_trees=int(params.n_estimators),
+        share_kept=float(params.beta),
+        max_features=params.max_features,
+        min_samples_leaf=int(params.min_samples_leaf),
+        max_depth=params.max_depth,
+        max_samples=params.max_samples,
+        seed=draw_seed(params.random_state),
+    )
+    with terminal_progress(bool(params.verbose)) as progress:
+        return train(
+            table,
+            column_types=_column_types(table, params, key),
+            params=growth,
+            max_bins=int(params.max_bins),
+            distance=params.distance,  # type: ignore[arg-type]  # Params has checked it
+            alpha=float(params.alpha),
+            trim=float(params.trim),
+            settings=params.to_json(),
+            n_jobs=params.n_jobs,
+            progress=progress,
+        )
+
+
+def fit_detect(data: Any, params: Params, *, key: str | None = None) -> tuple[Model, Detection]:
+    """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
+    table = open_table(data)
+    trained = fit_model(table, params, key=key)
+    with terminal_progress(bool(params.verbose)) as progress:
+        judged = trained.judge_rows(None, params.n_jobs, progress)
+    own = Detection(trained.model, table, judged, key=key, own_rows=trained.rows, n_jobs=params.n_jobs)
+    return trained.model, own
+
+
+def detect(
+    model: Model, data: Any, *, key: str | None = None, first_row: int = 0, n_jobs: int | None = -1, verbose: int = 0
+) -> Detection:
+    """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row."""
+    table = open_table(data)
+    matched = match_columns(model.schema, table)
+    with terminal_progress(bool(verbose)) as progress:
+        judged = judge(model, read_rows(model, matched), n_jobs, progress)
+    return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs)
+
+
+def draw_seed(random_state: Any) -> int:
+    """One whole number from a seed, a RandomState, or, by scikit-learn's convention for None, numpy's global state."""
+    if random_state is None:
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002  # the global state is what None means
+    source = random_state if hasattr(random_state, "randint") else np.random.RandomState(random_state)
+    return int(source.randint(2**31 - 1))
+
+
+def _column_types(table: Table, params: Params, key: str | None) -> dict[str, str]:
+    """What is said of columns, one way or another: their kinds, which to model, which to leave out."""
+    check_columns(table.names, params.columns or (), "model")
+    check_columns(table.names, params.exclude or (), "exclude")
+    left_out = set(params.exclude or ())
+    if params.columns is not None:
+        left_out |= set(table.names) - set(params.columns)
+    types = dict(params.column_types or {}) | dict.fromkeys(sorted(left_out), "ignore")
+    if key is not None:
+        types.setdefault(key, "identifier")
+    return types
+
+
+def check_columns(names: Sequence[str], wanted: Iterable[str], purpose: str) -> None:
+    """Raise `SchemaError` for the first wanted name that is not among the names of a table."""
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(names)}."
+            raise SchemaError(f"There is no column {name!r} to {purpose}.\nHint: {hint}")
