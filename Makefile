@@ -1,8 +1,10 @@
 # Everything runs from a virtual environment in .venv that the targets create themselves.
 # Another interpreter: make test PYTHON=python3.13
+# Other tests on every Python: make test-pythons TESTS=smoke, or the arguments of pytest, as in TESTS=tests/io
 
 PYTHON ?= python3
 WORKERS ?= 2
+TESTS ?= light
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,22 +12,18 @@ SOURCES := src tests examples docs $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo browser test test-unit test-bounds bench-quick lint format docs clean
+.PHONY: help demo browser test test-unit test-bounds test-pythons bench-quick lint format dist docs clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/installed-demo ## find the planted errors in a table of parcel shipments
 	@$(BIN)/python examples/demo.py
 
-browser: ## a Chromium for the tests of the report, where Debian's packages can be installed
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$RFOD_BROWSER" || \
-		{ command -v apt-get >/dev/null && test "$$(id -u)" = 0 && echo "installing chromium" && \
-		timeout 60 apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		timeout 240 apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
-		echo "no browser here: the tests of the report in a browser are skipped"
+browser: $(VENV)/installed-test ## a Chromium for the tests of the report, where there is none and one can be had
+	@$(BIN)/python tests/browser/install.py
 
-test: lint test-unit test-bounds ## every check: lint, types, layers, tests, tests with bounds checks
+test: browser lint test-unit test-bounds ## every check: lint, types, layers, tests, tests with bounds checks
 	@echo "all checks passed"
 
 lint: $(VENV)/installed-test ## style, types and layers
@@ -35,7 +33,7 @@ lint: $(VENV)/installed-test ## style, types and layers
 	@$(BIN)/lint-imports --no-logo
 
 test-unit: $(VENV)/installed-test ## the tests
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # numba does not key its cache by the bounds-check flag, so the checked kernels get a cache of their own.
 test-bounds: $(VENV)/installed-test ## the kernel tests with array bounds checked
@@ -43,12 +41,18 @@ test-bounds: $(VENV)/installed-test ## the kernel tests with array bounds checke
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/$(VENV)/numba-boundscheck" \
 		$(BIN)/python -m pytest tests/forest -q -x -n $(WORKERS)
 
+test-pythons: $(VENV)/installed-test ## the light tests from a wheel, on every Python that is claimed and found
+	@$(BIN)/python tests/pythons.py --workers $(WORKERS) $(TESTS)
+
 bench-quick: $(VENV)/installed-bench ## before a release: fails if accuracy on seven small datasets has dropped
 	@$(BIN)/python -m benchmarks.paper.run quick --workers $(WORKERS)
 
 format: $(VENV)/installed-test ## put the sources in order
 	@$(BIN)/ruff check --quiet --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
+
+dist: $(VENV)/installed-test ## the source archive and the wheel, into dist/
+	@$(BIN)/python -m hatchling build
 
 docs: $(VENV)/installed-docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "site/index.html"

@@ -1,0 +1,131 @@
+"""What the wheel and the source archive hold, and which Pythons `make test-pythons` finds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import pythons
+
+ROOT = Path(__file__).parents[1]
+
+
+def build(source: Path, target: Path) -> tuple[Path, Path]:
+    """The source archive and the wheel, built without a network."""
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", target]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    return next(target.glob("*.tar.gz")), next(target.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def in_wheel(archives: tuple[Path, Path]) -> set[str]:
+    return names_in_wheel(archives[1])
+
+
+@pytest.fixture(scope="module")
+def in_sdist(archives: tuple[Path, Path]) -> set[str]:
+    with tarfile.open(archives[0]) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def names_in_wheel(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def files_below(directory: Path) -> set[str]:
+    """Names of the files in a directory of the repository, without what Python and numba cache."""
+    files = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
+    return {path.as_posix() for path in files if "__pycache__" not in path.parts}
+
+
+def test_wheel_holds_the_package_and_its_licence_and_nothing_else(in_wheel: set[str]) -> None:
+    package = {name for name in in_wheel if name.startswith("rfod/")}
+    assert package == {f"rfod/{name}" for name in files_below(ROOT / "src" / "rfod")}
+    assert {"rfod/py.typed", "rfod/_report/templates/report.html", "rfod/_report/templates/report.css"} <= package
+    metadata = {name.partition(".dist-info/")[2] for name in in_wheel - package}
+    assert metadata == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+
+
+def test_source_archive_holds_what_the_checks_need(in_sdist: set[str]) -> None:
+    for directory in ("src", "tests", "examples", "docs"):
+        assert {name for name in in_sdist if name.startswith(f"{directory}/")} == {
+            f"{directory}/{name}" for name in files_below(ROOT / directory)
+        }
+    top = {name for name in in_sdist if len(PurePosixPath(name).parts) == 1}
+    documents = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
+    assert top == documents | {"pyproject.toml", "Makefile", "mkdocs.yml", "PKG-INFO", ".gitignore"}
+
+
+def test_source_archive_builds_the_same_wheel(archives: tuple[Path, Path], tmp_path: Path) -> None:
+    sdist, wheel = archives
+    assert names_in_wheel(build(pythons.unpack(sdist, tmp_path), tmp_path / "dist")[1]) == names_in_wheel(wheel)
+
+
+@pytest.mark.parametrize("selection", pythons.SELECTIONS)
+def test_selections_name_tests_and_requirements_that_exist(selection: str) -> None:
+    files = [name for name in pythons.SELECTIONS[selection] if name.startswith("tests")]
+    assert files
+    assert [name for name in files if not (ROOT / name).exists()] == []
+    named = {line.partition(">=")[0] for line in pythons.requirements(pythons.read_project(), selection)}
+    assert named >= pythons.SMOKE_REQUIREMENTS
+    assert not named & pythons.TOOLS
+
+
+def test_claimed_versions() -> None:
+    lines = ["Programming Language :: Python :: 3", "Programming Language :: Python :: 3.13", "Typing :: Typed"]
+    assert pythons.claimed_versions({"classifiers": lines}) == ["3.13"]
+    assert pythons.claimed_versions(pythons.read_project())[0] == "3.11"
+
+
+def fake_python(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_python_on_the_path_that_does_not_start_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_python(tmp_path / "shims" / "python3.12", "echo 'pyenv: python3.12: command not found' >&2; exit 127")
+    for patch in (2, 10, 9):
+        fake_python(tmp_path / "versions" / f"3.12.{patch}" / "bin" / "python", f"echo 3.12.{patch}")
+    fake_python(tmp_path / "versions" / "3.12.11t" / "bin" / "python", "echo 3.12.11")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'shims'}:/bin")
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert pythons.find_interpreter("3.12") == pythons.Interpreter(
+        tmp_path / "versions" / "3.12.10" / "bin" / "python", "3.12.10"
+    )
+    fake_python(tmp_path / "shims" / "python3.12", "echo 3.12.1")
+    assert pythons.find_interpreter("3.12") == pythons.Interpreter(tmp_path / "shims" / "python3.12", "3.12.1")
+    fake_python(tmp_path / "shims" / "python3.1", "echo 3.11.9")
+    assert pythons.find_interpreter("3.1") is None
+
+
+@pytest.mark.parametrize(("fails", "code"), [(False, 0), (True, 1)])
+def test_failing_version_fails_the_run_and_missing_one_does_not(
+    fails: bool, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def try_out(interpreter: pythons.Interpreter, package: pythons.Package, tests: list[str]) -> str:
+        if fails and interpreter.version == "3.13.0":
+            raise RuntimeError("python -m pytest\n1 failed")
+        return "3 passed"
+
+    found = {version: pythons.Interpreter(Path("python"), f"{version}.0") for version in ("3.11", "3.13")}
+    monkeypatch.setattr(pythons, "find_interpreter", found.get)
+    monkeypatch.setattr(pythons, "build", lambda directory, needed: pythons.Package(directory, directory, needed))
+    monkeypatch.setattr(pythons, "try_out", try_out)
+    monkeypatch.setattr(sys, "argv", ["pythons.py", "smoke"])
+    assert pythons.main() == code
+    told = capsys.readouterr().out
+    assert "Python 3.11.0: 3 passed\n" in told
+    assert "Python 3.12: not found on this machine, not tested\n" in told
+    assert ("Python 3.13.0: failed\npython -m pytest\n1 failed\n" in told) == fails
