@@ -89,6 +89,7 @@ def draw_seed(random_state: Any) -> int:
 
 def _column_types(table: Table, params: Params, key: str | None) -> dict[str, str]:
     """What is said of columns, one way or another: their kinds, which to model, which to leave out."""
+    check_columns(table.names, () if key is None else (key,), "use as key")
     check_columns(table.names, params.columns or (), "model")
     check_columns(table.names, params.exclude or (), "exclude")
     left_out = set(params.exclude or ())
@@ -104,6 +105,7 @@ def check_columns(names: Sequence[str], wanted: Iterable[str], purpose: str) -> 
     """Raise `SchemaError` for the first wanted name that is not among the names of a table."""
     for name in wanted:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
+            same = [known for known in names if known.lower() == name.lower()]
+            near = same or difflib.get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(names)}."
             raise SchemaError(f"There is no column {name!r} to {purpose}.\nHint: {hint}")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +132,72 @@ def test_a_number_with_two_signs(rfod: Any, tmp_path: Path) -> None:
     ran = rfod("scan", tmp_path / "t.csv", *FEW)
     assert ran.code == 0, ran.err
     assert "'--0.165' (line 52)" in ran.err
+
+
+def test_one_column_or_a_header_alone(rfod: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("name\n" + "\n".join("abc" * 9), encoding="utf-8")
+    assert "the table has one column, 'name'. Hint: each column" in rfod("scan", tmp_path / "t.csv", *FEW).err
+    (tmp_path / "t.csv").write_text("a,b\n", encoding="utf-8")
+    assert "the table has no rows. Hint: a header alone" in rfod("scan", tmp_path / "t.csv", *FEW).err
+
+
+def test_titles_above_the_header(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    text = orders_csv.read_text(encoding="utf-8")
+    for title, told in (
+        ("Orders of May\n", "1 line(s) before the table left out, which have fewer fields: line 1."),
+        ("Orders\nof, May\n\n", "line 1 to 2."),
+        ("# exported today\n", "line 1."),
+    ):
+        (tmp_path / "t.csv").write_text(title + text, encoding="utf-8")
+        ran = rfod("scan", tmp_path / "t.csv", "--key", "order_id", "--top", "1", "--trees", "20")
+        assert ran.code == 0, ran.err
+        assert told in ran.err
+        assert ran.out.splitlines()[0] == f"1. order_id A00123 (line {125 + title.count(chr(10))})"
+
+
+def test_strict_refuses_lines_with_another_number_of_fields(rfod: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "1,2,x\n" * 9 + "1,2\n" + "3,4,y\n" * 9, encoding="utf-8")
+    ran = rfod("scan", tmp_path / "t.csv", "--strict", *FEW)
+    assert (ran.code, "line 11: 2 fields where the header has 3." in ran.err) == (1, True)
+
+
+def test_one_file_for_two_tables_is_refused(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_bytes(orders_csv.read_bytes())
+    ran = rfod("score", model, orders_csv, tmp_path / "b.csv", "-o", tmp_path / "both.csv")
+    assert (ran.code, "is one file for 2 tables" in ran.err) == (1, True)
+    assert not (tmp_path / "both.csv").exists()
+    ran = rfod("score", model, orders_csv, tmp_path / "b.csv", "--top", "1")
+    assert [line for line in ran.out.splitlines() if line.endswith(".csv:")] == [f"{orders_csv}:", f"{tmp_path}/b.csv:"]
+
+
+def test_rows_and_json_do_not_share_stdout(rfod: Any, model: Path, orders_csv: Path) -> None:
+    for command in (("scan", orders_csv), ("score", model, orders_csv)):
+        ran = rfod(*command, "-o", "-", "--json")
+        assert (ran.code, ran.out) == (2, "")
+
+
+def test_explain_takes_the_line_that_scan_shows(rfod: Any, model: Path, orders_csv: Path) -> None:
+    by_line = rfod("explain", model, orders_csv, "--line", "125", "-q").out
+    assert by_line == rfod("explain", model, orders_csv, "--row", "123", "-q").out
+    assert by_line.startswith("Row 123")
+    ran = rfod("explain", model, orders_csv, "--line", "1")
+    assert (ran.code, "no row begins on line 1." in ran.err) == (1, True)
+
+
+def test_letters_that_the_output_cannot_show(tmp_path: Path) -> None:
+    lines = ["a,b,c", *(f"{i % 7},{2 * (i % 7)},öko" for i in range(60)), "3,5000,öl"]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "rfod", "scan", tmp_path / "t.csv", "--top", "3", *FEW],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "\\xf6" in ran.stdout
+
+
+def test_notes_on_columns_are_in_the_json(rfod: Any, orders_csv: Path) -> None:
+    notes = json.loads(rfod("scan", orders_csv, "--json", "-q", *FEW).out)["notes"]
+    assert any("1 look like identifiers ('order_id')" in note for note in notes)
+    assert any("--type COLUMN=ignore" in note for note in notes)

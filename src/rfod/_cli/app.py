@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -61,6 +62,9 @@ def _stop(number: int, frame: object) -> NoReturn:
 def main() -> None:
     """Run the command line; one line on stderr for whatever goes wrong."""
     signal.signal(signal.SIGTERM, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to fail
     try:
         app()
     except BrokenPipeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import sys
 import time
 import warnings
@@ -30,7 +31,8 @@ def shown(text: object) -> str:
 def in_command_words(text: str) -> str:
     """A message of the library in one line, with options in place of parameters."""
     text = " ".join(shown(redacted(text)).split())
-    text = _OVERRIDE.sub(lambda found: f"--type {found[1]}={found[2] or 'KIND'}", text)
+    text = re.sub(r"to silence this, 'ignore'", "to silence this, --type COLUMN=ignore", text)
+    text = _OVERRIDE.sub(lambda found: f"--type {shlex.quote(found[1] + '=' + (found[2] or 'KIND'))}", text)
     return re.sub(r"column_types\['([^']*)'\]", r"--type \1", text).replace("column_types", "--type")
 
 
@@ -39,8 +41,10 @@ class Voice:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = stderr_console()
         self.seconds: dict[str, float] = {}
+        self.notes: list[str] = []
+        """What was noted so far, in the words of the command line."""
 
     @property
     def draws(self) -> bool:
@@ -49,8 +53,10 @@ class Voice:
 
     def note(self, text: str) -> None:
         """A remark that the work goes on after."""
+        text = in_command_words(text)
+        self.notes.append(text)
         if not self.quiet:
-            self.console.print(Text("note: ", style="yellow") + Text(in_command_words(text)))
+            self.console.print(Text("note: ", style="yellow") + Text(text))
 
     def say(self, text: str) -> None:
         """A line of the summary."""
@@ -160,9 +166,12 @@ def naming(name: str) -> Iterator[None]:
 
 def print_error(text: str) -> None:
     """One line on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        Text("error: ", style="bold red") + Text(in_command_words(text))
-    )
+    stderr_console().print(Text("error: ", style="bold red") + Text(in_command_words(text)))
+
+
+def stderr_console() -> Console:
+    """For everything that is no result: wrapped on a terminal, one line per message elsewhere."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
 
 def stdout_console() -> Console:

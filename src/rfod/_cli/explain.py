@@ -20,6 +20,10 @@ def explain(
         list[int] | None,
         typer.Option("--row", metavar="N", min=0, help="Number of a row, counted from 0. May be repeated."),
     ] = None,
+    lines: Annotated[
+        list[int] | None,
+        typer.Option("--line", metavar="N", min=1, help="Line of a text file, as scan shows it. May be repeated."),
+    ] = None,
     keys: Annotated[
         list[str] | None,
         typer.Option("--key", metavar="COLUMN=VALUE", help="Rows with this value of a column. May be repeated."),
@@ -48,17 +52,18 @@ def explain(
     from rfod._io.sources import read_all
 
     read_options = reading.options()
-    if top is not None and (rows or keys):
+    if top is not None and (rows or lines or keys):
         raise typer.BadParameter("give rows, or --top.", param_hint="--top")
     voice = Voice(quiet)
     with voice.stage("loading"):
         fitted = open_model(model)
     source = one_source(table, reading, as_model_reads(fitted, read_options))
     with voice.stage("reading"), voice.bar("reading", source) as bar:
-        read = read_all(source, bar.advance).rows
+        piece = read_all(source, bar.advance)
+        read = piece.rows
     voice.notes_of(source)
     with voice.remarks(), naming(source.name):
-        key, picked = picked_rows(read, rows or (), keys or ())
+        key, picked = picked_rows(piece, rows or (), lines or (), keys or ())
         with voice.stage("judging"):
             told = explain_picked(fitted, read, key, picked, WORST if top is None else top, n_cells, jobs)
     if as_json:

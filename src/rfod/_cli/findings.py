@@ -63,7 +63,8 @@ def print_findings(
 ) -> None:
     """The findings, or that there are none and what comes nearest."""
     if not n_flagged:
-        console.print(f"No row is a finding ({rule.words()}).{' The most unusual rows:' if findings else ''}")
+        nearest = " The most unusual rows (--top N lists more):" if findings else ""
+        console.print(f"No row is a finding ({rule.words()}).{nearest}", soft_wrap=True)
     for number, finding in enumerate(findings, start=1):
         start = f"{number}. "
         console.print(Text(f"{start}{shown(finding.place)}", style="bold"))

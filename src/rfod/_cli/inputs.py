@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from zipfile import is_zipfile
 
 import pyarrow as pa
 import typer
@@ -28,6 +29,8 @@ def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+    if not is_zipfile(path):
+        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
     with naming(path):
         return load_model(path)
 
@@ -60,6 +63,11 @@ def check_training(rows: pa.Table, key: str | None) -> None:
     """Raise `InputError` for a table that nothing can be learnt from."""
     if rows.num_rows < 2:
         raise InputError("the table has one row. Hint: what is ordinary is learnt from many rows.")
+    if rows.num_columns < 2:
+        raise InputError(
+            f"the table has one column, {rows.column_names[0][:60]!r}. Hint: each column is predicted from the others, "
+            "so two are needed. --sep names the separator, if there are more."
+        )
     check_key(rows, key)
 
 

@@ -70,6 +70,8 @@ def scan(
     check_output(report, [table])
     if redact and report is None:
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
+    if as_json and output == "-":
+        raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     voice, rule = Voice(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
     source = one_source(table, reading, read_options)
     with voice.stage("reading"), voice.bar("reading", source) as bar:
@@ -102,7 +104,7 @@ def scan(
             "n_columns": len(found.columns),
             "n_flagged": n_flagged,
             "rule": rule.words(),
-            "notes": source.notes.texts(),
+            "notes": voice.notes,
             "seconds": {name: round(seconds, 3) for name, seconds in voice.seconds.items()},
             "findings": [finding.to_json() for finding in findings],
         }
@@ -113,5 +115,8 @@ def scan(
         f"{source.name}: {len(found):,} rows, {len(found.columns)} columns judged; {n_flagged:,} flagged "
         f"({n_flagged / len(found):.2%}; {rule.words()}). {voice.times()}."
     )
+    written = [path for path in (output, report) if path not in (None, "-")]
+    if written:
+        voice.say(f"written: {', '.join(map(str, written))}")
     if fail_above is not None and n_flagged > fail_above * len(found):
         raise typer.Exit(FINDINGS_ABOVE)

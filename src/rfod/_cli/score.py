@@ -51,7 +51,9 @@ def score(
     """
     import json
 
-    from rfod._cli.console import Voice, stdout_console
+    from rich.text import Text
+
+    from rfod._cli.console import Voice, shown, stdout_console
     from rfod._cli.findings import print_findings
     from rfod._cli.inputs import as_model_reads, open_model
     from rfod._cli.rule import Rule
@@ -60,6 +62,8 @@ def score(
 
     choosing.check()
     read_options = reading.options(batch_rows)
+    if as_json and output == "-":
+        raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     if bool(tables) == (reading.sql is not None):
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
@@ -85,11 +89,13 @@ def score(
                     "n_rows": tally.n_rows,
                     "n_flagged": tally.n_flagged,
                     "rule": rule.words(),
-                    "notes": source.notes.texts(),
+                    "notes": voice.notes,
                     "findings": [finding.to_json() for finding in tally.findings[: tally.n_flagged]],
                 }
             )
         elif output != "-" and not quiet:
+            if len(places) > 1:
+                stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)
             print_findings(stdout_console(), tally.findings, tally.n_flagged, rule, target)
         voice.say(
             f"{source.name}: {tally.n_rows:,} rows judged; {tally.n_flagged:,} flagged "

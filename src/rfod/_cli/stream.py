@@ -20,7 +20,7 @@ from rfod._cli.inputs import check_key
 from rfod._cli.rule import Rule, StreamRule
 from rfod._io.errors import InputError, OutputError
 from rfod._io.pieces import Piece, Source
-from rfod._io.sinks import Write, check_target, format_of, open_sink
+from rfod._io.sinks import ENDINGS, Write, check_target, format_of, open_sink
 from rfod._io.streams import plain_name
 from rfod._io.targets import check_not_input
 from rfod.detection import Detection
@@ -216,6 +216,8 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
         check_target(output)
         check_not_input(output, inputs)
         return [output]
+    if folder.suffix.lower() in ENDINGS and not folder.is_dir():
+        raise OutputError(f"{output} is one file for {len(places)} tables. Hint: -o FOLDER/ writes one file each.")
     if folder.is_file():
         raise OutputError(f"{output} is a file, but {len(places)} tables came. Hint: -o FOLDER/ writes one file each.")
     names = ["stdin" if place == "-" else Path(plain_name(place)).stem for place in places]

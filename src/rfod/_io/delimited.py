@@ -154,6 +154,12 @@ class DelimitedSource:
         """Note the line of the next row that was left out, now that the rows before it are known."""
         row = self._skipped[self._n_named]
         self._n_named += 1
+        if self._options.strict:
+            line = row.position + self._n_before + 1 + breaks_before
+            raise InputError(
+                f"{self.name}, line {line:,}: {row.n_fields} fields where the header has {len(self.dialect.names)}. "
+                "Hint: correct the line, or read without --strict."
+            )
         self.notes.bad_line(row.position + self._n_before + 1 + breaks_before, row.n_fields)
 
     def _breaks(self, table: pa.Table) -> NDArray[np.int64]:
@@ -184,6 +190,8 @@ class DelimitedSource:
                 f"{self.name}, after line {line:,}: a row is longer than {BLOCK_BYTES >> 20} MB. "
                 "Hint: is it a table? --sep and --quote say how the file is laid out."
             )
+        if "Could not skip initial" in str(error):
+            return f"{self.name}: the table has no rows. Hint: a header alone is not enough."
         reason = re.sub(r"\s+", " ", str(error))[:200]
         return f"{self.name}, near line {line:,}: {reason}. Hint: --sep and --quote say how the file is laid out."
 

@@ -18,6 +18,7 @@ from rfod._io.readings import is_date, is_missing, is_number
 SEPARATORS = (",", ";", "\t", "|")
 _RARE_SEPARATORS = (":", "^", "~", "#", "\x01", "\x1f", " ")  # which are never taken for one unasked
 _SAMPLE_ROWS = 1000
+MOST_TITLE_ROWS = 20
 _EXCEL_LINE = re.compile(r"sep=(.)\r?\n")
 
 
@@ -48,6 +49,13 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     rows, lines = _rows(sample, whole, *best)
     if not rows:
         raise InputError(f"{name}: no line ends within the first {len(sample):,} characters. Hint: is it a table?")
+    start = _first_row(rows)
+    if start:
+        notes.say(
+            f"{start} line(s) before the table left out, which have fewer fields: line {lines[0] + n_before:,}"
+            + (f" to {lines[start - 1] + n_before:,}." if start > 1 else ".")
+        )
+        rows, lines = rows[start:], lines[start:]
     if len(rows[0]) == 1:
         _name_other_separator(sample, whole, best, name, options, notes)
     has_header = _has_header(rows) if options.header is None else options.header
@@ -55,6 +63,7 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     if has_header:
         n_before += lines[0]
     elif options.header is None:
+        n_before += lines[0] - 1 if start else 0
         notes.say(
             f"no header found; the columns are called {names[0]!r}, ... Hint: --header takes the first line as one."
         )
@@ -144,8 +153,18 @@ def _fitness(sample: str, whole: bool, separator: str, quote: str | None) -> tup
     n_inside = sum(any(other in cell for other in others) for row in body for cell in row)
     share_inside = n_inside / (len(body) * n_fields)
     agreement = counts[n_fields] / len(rows)
-    header = float(len(rows[0]) in (n_fields, n_fields - 1))
+    header = float(len(rows[_first_row(rows)]) in (n_fields, n_fields - 1))
     return (round(agreement * (1 - share_inside), 2) + header, -share_inside, agreement, float(quote == '"'), n_fields)
+
+
+def _first_row(rows: Sequence[Sequence[str]]) -> int:
+    """Where the table begins: titles and comments above it have fewer fields than most rows."""
+    counts = Counter(map(len, rows))
+    n_fields = max(counts, key=lambda length: (counts[length], length))
+    if n_fields < 3 or counts[n_fields] < max(3, len(rows) // 2):
+        return 0
+    start = next(place for place, row in enumerate(rows) if len(row) in (n_fields, n_fields - 1))
+    return start if start <= MOST_TITLE_ROWS and all(len(row) < n_fields - 1 for row in rows[:start]) else 0
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:

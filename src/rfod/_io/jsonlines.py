@@ -24,7 +24,7 @@ _BLOCK_LINES = 100_000
 _ARRAY_START = re.compile(r"\s*\[\s*[{\]]")
 _BLANKS = re.compile(r"[ \t\n\r]*")
 
-Block = tuple[pa.Table, NDArray[np.int64]]
+Block = tuple[pa.Table, NDArray[np.int64] | None]
 
 
 class JsonSource:
@@ -114,7 +114,7 @@ class JsonSource:
         self._n_good += len(lines)
         self._check_share()
         if table.num_columns:
-            yield table, np.array(lines, dtype=np.int64)
+            yield table, np.array(lines, dtype=np.int64) if len(set(lines)) > 1 or len(lines) == 1 else None
 
     def _check_share(self) -> None:
         n_bad = self.notes.bad_json.count

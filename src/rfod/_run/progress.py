@@ -55,9 +55,9 @@ class _Bars:
         """So many of the tasks of a stage are done."""
         if self._progress is None:
             self._progress = self._stack.enter_context(_new_progress())
-        if stage not in self._stages or done == 0:
+        if stage not in self._stages:
             self._stages[stage] = self._progress.add_task(stage, total=total)
-        self._progress.update(self._stages[stage], completed=done)
+        self._progress.update(self._stages[stage], completed=done, total=total)  # a second fit begins again at 0
 
 
 def _new_progress() -> Any:
