@@ -15,7 +15,7 @@ from sklearn.svm import OneClassSVM
 from benchmarks.paper.encoding import Encoder
 
 Floats = NDArray[np.float64]
-SVM_ROWS = 4_000  # training rows of the one-class SVM, whose cost per question grows with them
+SVM_ROWS = 4_000  # training rows of the one-class SVM, whose cost per contrast grows with them
 BACKGROUND_ROWS = 20  # training rows that stand in for columns taken away
 COALITIONS = 256  # sets of columns that are tried per row
 

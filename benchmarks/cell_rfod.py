@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import rfod
 from benchmarks.cell_measures import discoveries, pointing
 from benchmarks.cell_methods import Scores, by_highest, is_number
-from rfod.blame import ordinary_limit
+from rfod._model.blame import ordinary_limit
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rfod import ColumnWarning
 from rfod._check.inject import inject as inject_table
 from rfod._table.columns import Column
-from rfod._table.frames import open_table
 from rfod._table.schema import infer_schema
+from rfod._table.table import open_table
 from rfod.params import ERROR_KINDS, ErrorKind
 
 __all__ = ["ERROR_KINDS", "ErrorKind", "inject", "modelled_columns"]

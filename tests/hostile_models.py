@@ -22,7 +22,7 @@ import numpy as np
 
 import rfod
 from damaged_models import Members, header_npy, npy, pack, unpack, with_array, with_header
-from rfod._io.facts import read_facts
+from rfod._io.source_stats import read_stats
 
 MOST_BYTES = 2**20
 ZEROS = {"leaf_entries": np.int64, "tree_words": np.int64, "entry_class": np.uint16, "entry_share": np.float32}
@@ -102,7 +102,7 @@ def main() -> None:
     for path in sorted(Path(folder).iterdir()):
         start = time.perf_counter()
         try:
-            read_facts(path)
+            read_stats(path)
             rfod.load(path)
             outcome = "loaded"
         except rfod.ModelFormatError as error:

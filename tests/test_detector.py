@@ -8,7 +8,7 @@ import pytest
 
 import rfod
 from rfod import RFOD, ColumnWarning, ParameterError, SchemaError
-from rfod._run.training import CALIBRATION_ROWS
+from rfod._model.fit import CALIBRATION_ROWS
 from rfod.params import Params
 from rfod.pipeline import detect, fit_model
 from tables import as_arrow, as_pandas, mixed_columns, small
@@ -361,7 +361,7 @@ def test_scan_is_fit_and_detect_out_of_bag(table):
 
 
 def test_more_columns_than_a_node_can_name(monkeypatch):
-    monkeypatch.setattr("rfod._run.training.MOST_FEATURES", 2)
+    monkeypatch.setattr("rfod._model.fit.MOST_FEATURES", 2)
     with pytest.raises(rfod.SchemaError, match="3 columns to learn from; a tree can tell 2 apart"):
         rfod.RFOD(n_estimators=2).fit(np.random.default_rng(0).normal(size=(20, 3)))
 
@@ -370,7 +370,7 @@ def test_columns_and_exclude_choose_what_is_modelled(table):
     assert rfod.scan(table, columns=["city", "double", "count"], n_estimators=5).columns == ("double", "count", "city")
     rest = [name for name in table.column_names if name not in ("city", "day")]
     fitted = small(exclude=["city", "day"]).fit(table)
-    assert [column.name for column in fitted.model_.columns] == rest
+    assert [column.name for column in fitted.model_.schema.columns] == rest
     assert fitted.model_.schema.left_out == {"city": "ignored", "day": "ignored"}
     assert len(fitted.detect(table.drop_columns(["city", "day"])).columns) == len(rest)
 

@@ -52,7 +52,7 @@ def files_below(directory: Path) -> set[str]:
 def test_wheel_holds_the_package_and_its_licence_and_nothing_else(in_wheel: set[str]) -> None:
     package = {name for name in in_wheel if name.startswith("rfod/")}
     assert package == {f"rfod/{name}" for name in files_below(ROOT / "src" / "rfod")}
-    assert {"rfod/py.typed", "rfod/_report/templates/report.html", "rfod/_report/templates/report.css"} <= package
+    assert {"rfod/py.typed", "rfod/_views/templates/report.html", "rfod/_views/templates/report.css"} <= package
     metadata = {name.partition(".dist-info/")[2] for name in in_wheel - package}
     assert metadata == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 

@@ -22,8 +22,9 @@ import pytest
 import hostile_models
 import rfod
 from damaged_models import header_npy, npy, unpack, with_array
-from rfod import ModelFormatError, persist
+from rfod import ModelFormatError
 from rfod._io import archives
+from rfod._model import persist
 from tables import IN_LIBRARY, as_arrow, as_pandas, mixed_columns, small
 
 COLUMNS = mixed_columns(120)

@@ -211,7 +211,7 @@ def test_5000_categories():
     frame = frame.astype({"code": "category"})
     detector = small(n_estimators=4).fit(frame)
     found = detector.detect(frame)
-    assert len(detector.model_.columns[0].categories) == 5000
+    assert len(detector.model_.schema.columns[0].categories) == 5000
     assert np.isfinite(found.row_scores).all()
     assert not np.isnan(found.cell_scores).any()
     assert set(found.expected["code"]) <= set(frame["code"])

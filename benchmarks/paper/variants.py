@@ -58,11 +58,11 @@ def _scaled_anew(model: Any, judged: Any, change: dict[str, Any], ranges: Floats
 
 
 def _ranges(model: Any, train: pd.DataFrame, distance: Any, alpha: float) -> Floats:
-    from rfod._score.cells import numeric_range
+    from rfod._model.cell_scores import numeric_range
 
     return np.array(
         [
             1.0 if column.is_categorical else numeric_range(train[column.name].to_numpy(np.float64), distance, alpha)
-            for column in model.columns
+            for column in model.schema.columns
         ]
     )

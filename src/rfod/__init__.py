@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck
     from rfod._check.trials import self_check
-    from rfod._report.html import write_report
+    from rfod._views.page import write_report
     from rfod.detection import Detection
     from rfod.detector import RFOD, load
     from rfod.exceptions import (
@@ -49,7 +49,7 @@ __all__ = [
 _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck",),
     "rfod._check.trials": ("self_check",),
-    "rfod._report.html": ("write_report",),
+    "rfod._views.page": ("write_report",),
     "rfod.detection": ("Detection",),
     "rfod.detector": ("RFOD", "load"),
     "rfod.exceptions": (

@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._explain.cell import RowExplanation
-from rfod._explain.patterns import Pattern, find_patterns
-from rfod._explain.reasons import Reasons
-from rfod._explain.rows import explain_rows
-from rfod._run.expecting import Expecting
-from rfod._run.judging import Rows, read_rows
-from rfod._score.calibrate import conformal_p_values, own_p_values
-from rfod._score.threshold import benjamini_hochberg, highest
+from rfod._findings.explanations import RowExplanation
+from rfod._findings.patterns import Pattern, find_patterns
+from rfod._findings.reasons import Reasons
+from rfod._findings.row_explainer import explain_rows
+from rfod._model.blame import Blame, Repair, repair
+from rfod._model.calibrate import conformal_p_values, own_p_values
+from rfod._model.conditional import Conditional
+from rfod._model.judge import Rows, read_rows
+from rfod._model.model import UNSEEN_SHARE, Judged, Model
+from rfod._model.threshold import benjamini_hochberg, highest
 from rfod._table.encode import cell_text, decode_column, value_text
-from rfod._table.frames import Table
-from rfod._table.near import nearest_category
-from rfod.blame import Blame, Repair, repair
+from rfod._table.spelling import nearest_category
+from rfod._table.table import Table
 from rfod.exceptions import ParameterError, SchemaError
-from rfod.model import UNSEEN_SHARE, Judged, Model
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -82,7 +82,7 @@ class Detection:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the modelled columns, in the order of all (rows, columns) arrays."""
-        return tuple(column.name for column in self._model.columns)
+        return tuple(column.name for column in self._model.schema.columns)
 
     @property
     def cell_scores(self) -> Floats:
@@ -104,7 +104,7 @@ class Detection:
         """What each cell should have been, as a frame of the library the table came from."""
         decoded = {
             column.name: decode_column(column, values)
-            for column, values in zip(self._model.columns, self._judged.expected, strict=True)
+            for column, values in zip(self._model.schema.columns, self._judged.expected, strict=True)
         }
         return self._table.frame(decoded, aligned=True)
 
@@ -128,24 +128,24 @@ class Detection:
             raise ParameterError(f"level is {level!r}; it must be a number between 0 and 1, both excluded.")
         rows = self._read(self._positions(picked))
         low, high = (np.full((len(rows), len(self.columns)), np.nan) for _ in range(2))
-        for j in np.flatnonzero(~self._model.is_set):
-            low[:, j], high[:, j] = self._expecting.interval(rows, int(j), level)
+        for j in np.flatnonzero(~self._model.is_categorical):
+            low[:, j], high[:, j] = self._conditional.interval(rows, int(j), level)
         return low, high
 
     def likely(self, row: int, column: str, n: int = 3) -> list[tuple[Any, float]]:
         """The `n` likeliest categories of a cell with their probabilities, likeliest first."""
         j = self._column(column)
-        if not self._model.is_set[j]:
+        if not self._model.is_categorical[j]:
             raise ParameterError(f"Column {column!r} is not categorical.\nHint: intervals() tells what was expected.")
-        shares = self._expecting.shares(self._read(self._positions([row])), j)[0]
+        shares = self._conditional.shares(self._read(self._positions([row])), j)[0]
         order = np.argsort(-shares, kind="stable")[: max(n, 0)]
         order = order[shares[order] > 0].astype(np.int32)
-        names = decode_column(self._model.columns[j], order).to_pylist()
+        names = decode_column(self._model.schema.columns[j], order).to_pylist()
         return list(zip(names, shares[order].tolist(), strict=True))
 
     @cached_property
-    def _expecting(self) -> Expecting:
-        return Expecting(self._model)
+    def _conditional(self) -> Conditional:
+        return Conditional(self._model)
 
     @cached_property
     def _new_rows(self) -> Rows:
@@ -198,7 +198,7 @@ class Detection:
     @cached_property
     def _tail_p_values(self) -> Floats:
         """10 ** -surprise; known categories stay with `p_values`: probabilities end at 0, and a tail has no ground."""
-        is_known = self._model.is_set & (self._judged.local != UNSEEN_SHARE) & ~np.isnan(self.cell_scores)
+        is_known = self._model.is_categorical & (self._judged.local != UNSEEN_SHARE) & ~np.isnan(self.cell_scores)
         return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
 
     def blame(self, row: int) -> Blame:
@@ -212,7 +212,7 @@ class Detection:
     def blames(self, picked: Picked) -> list[Blame]:
         """`blame` for many rows at once."""
         rows = self._positions(picked)
-        columns = self._model.columns
+        columns = self._model.schema.columns
         return [
             Blame(
                 int(row) + self._first_row,
@@ -329,7 +329,7 @@ class Detection:
             for j, value in zip(done.columns, done.values, strict=True):
                 if fdr is None or wanted[row, j]:
                     cells.append((int(row), j))
-                    repaired += value_text(self._model.columns[j], np.array([value]))
+                    repaired += value_text(self._model.schema.columns[j], np.array([value]))
         return self._table.frame(
             self._key_of(cells) | self._cell_columns(cells) | {"expected": pa.array(repaired, pa.string())}
         )
@@ -341,7 +341,7 @@ class Detection:
         near: dict[tuple[int, str], str | None] = {}
         observed = self._texts(cells, observed=True)
         for (row, j), text in zip(cells, observed, strict=True):
-            column, kind, suggestion = self._model.columns[j], "value", None
+            column, kind, suggestion = self._model.schema.columns[j], "value", None
             if np.isnan(self.cell_scores[row, j]) and (text == "missing" or not np.isnan(self._judged.local[row, j])):
                 kind = "missing"
             elif self._judged.local[row, j] == UNSEEN_SHARE and column.is_categorical:
@@ -425,7 +425,7 @@ class Detection:
         for place, (_, j) in enumerate(cells):
             places_of.setdefault(int(j), []).append(place)
         for j, places in places_of.items():
-            column = self._model.columns[j]
+            column = self._model.schema.columns[j]
             rows = np.array([cells[place][0] for place in places], dtype=np.intp)
             if observed:
                 found = cell_text(column, self._table, rows)

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rfod import pipeline
-from rfod._table.frames import open_table
+from rfod._model.model import ForestSummary, Model, summarise_forests
+from rfod._model.persist import load_model, save_model
+from rfod._table.table import open_table
 from rfod.detection import Detection
-from rfod.model import ForestSummary, Model, summarise_forests
 from rfod.params import Params
-from rfod.persist import load_model, save_model
 
 Floats = NDArray[np.float64]
 AUTO_CONTAMINATION = 0.01

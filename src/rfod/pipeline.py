@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from rfod._forest.params import GrowthParams
-from rfod._run.judging import judge, read_rows
-from rfod._run.progress import terminal_progress
-from rfod._run.training import Trained, train
-from rfod._table.frames import Table, listed, open_table
+from rfod._model.fit import Trained, train
+from rfod._model.judge import judge, read_rows
+from rfod._model.model import Model
+from rfod._model.progress import terminal_progress
 from rfod._table.schema import match_columns
+from rfod._table.table import Table, listed, open_table
 from rfod.detection import Detection
 from rfod.exceptions import SchemaError
-from rfod.model import Model
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 

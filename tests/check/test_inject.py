@@ -15,8 +15,8 @@ import pytest
 from rfod import ColumnWarning
 from rfod._check.inject import Injected, inject
 from rfod._table.encode import encode_column
-from rfod._table.frames import open_table
 from rfod._table.schema import infer_schema
+from rfod._table.table import open_table
 from rfod.params import ERROR_KINDS, ErrorKind
 from tables import IN_LIBRARY, mixed_columns, small
 
@@ -52,7 +52,7 @@ def test_detection_takes_every_kind(library: str) -> None:
     frame = IN_LIBRARY[library](mixed_columns())
     detector = small().fit(frame)
     for kind in ERROR_KINDS:
-        injected = inject(open_table(frame), detector.model_.columns, kind, share=0.5, seed=0)
+        injected = inject(open_table(frame), detector.model_.schema.columns, kind, share=0.5, seed=0)
         assert len(detector.detect(injected.table)) == 120
 
 
@@ -149,7 +149,7 @@ def test_times_stay_in_their_day() -> None:
 def test_typos_in_enumerations(make: Any) -> None:
     frame = make(["ab", "cd"] * 30)
     detector = small().fit(frame)
-    injected = inject(open_table(frame), detector.model_.columns, "typo", share=0.5, seed=0)
+    injected = inject(open_table(frame), detector.model_.schema.columns, "typo", share=0.5, seed=0)
     assert injected.wrong[:, 0].sum() == 30
     assert len(set(values(injected, "kind"))) > 4
     detector.detect(injected.table)
@@ -167,7 +167,7 @@ def test_text_that_is_read_as_something_else() -> None:
     kinds = {"price": "numeric", "day": "datetime", "paid": "boolean"}
     detector = small(column_types=kinds).fit(frame)
     for kind in ERROR_KINDS:
-        injected = inject(open_table(frame), detector.model_.columns, kind, share=0.5, seed=0)
+        injected = inject(open_table(frame), detector.model_.schema.columns, kind, share=0.5, seed=0)
         assert injected.wrong.any() == (kind != "typo")
         detector.detect(injected.table)
 
@@ -177,13 +177,13 @@ def test_a_number_among_booleans() -> None:
     detector = small().fit(fitted)
     new = open_table(pd.DataFrame({"yes": [0, 1, 2] * 20, "n": [1, 2, 3] * 20}))
     for kind in ("swap", "category", "blank"):
-        detector.detect(inject(new, detector.model_.columns, kind, share=0.5, seed=0).table)
+        detector.detect(inject(new, detector.model_.schema.columns, kind, share=0.5, seed=0).table)
 
 
 def test_arrays() -> None:
     matrix = np.random.default_rng(0).normal(size=(50, 3))
     detector = small().fit(matrix)
-    injected = inject(open_table(matrix), detector.model_.columns, "factor", share=0.2, seed=0)
+    injected = inject(open_table(matrix), detector.model_.schema.columns, "factor", share=0.2, seed=0)
     assert injected.wrong.sum() == 10
     detector.detect(injected.table)
 

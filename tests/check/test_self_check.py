@@ -14,7 +14,7 @@ import pytest
 import rfod
 from rfod import ParameterError
 from rfod._check.selfcheck import SelfCheck, Trial
-from rfod._table.frames import open_table
+from rfod._table.table import open_table
 from rfod.params import ERROR_KINDS
 from tables import IN_LIBRARY, mixed_columns, small
 
@@ -76,7 +76,7 @@ def test_frame_is_of_the_callers_library(detector: rfod.RFOD) -> None:
         found = rfod.self_check(detector, make(predictable(300)), kinds=["swap"]).frame()
         assert type(found) is (pa.Table if make is pa.table else make)
         told[make] = found if make is pd.DataFrame else found.to_pandas()
-    names = ["column", "kind", "n_errors", "n_found", "recall", "n_beside", "n_false"]
+    names = ["column", "kind", "n_errors", "n_found", "recall", "n_collateral", "n_false"]
     assert list(told[pd.DataFrame].columns) == names
     for other in (pl.DataFrame, pa.table):
         assert told[other][names[2:]].to_numpy().tolist() == told[pd.DataFrame][names[2:]].to_numpy().tolist()
@@ -125,7 +125,7 @@ def test_nothing_found_and_nothing_to_find() -> None:
     checked = SelfCheck(0.1, 10, 1, trials, fitness, table)
     assert np.isnan(checked.recall(column="a"))
     assert checked.recall() == 0
-    assert checked.beside_share() == 0.25
+    assert checked.collateral_share() == 0.25
     assert checked.false_share() == 0.75
     assert "The 10 rows had 1 finding before" in str(checked)
     assert "constant" in str(checked)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from rfod._cli.answers import cells_schema, rows_schema
 from rfod._cli.app import app
+from rfod._cli.tables import cells_schema, rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect", "warm-up")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rfod._cli.rule import Rule, StreamRule
-from rfod._score.threshold import benjamini_hochberg, highest
+from rfod._model.threshold import benjamini_hochberg, highest
 
 
 class Answer:

@@ -21,12 +21,12 @@ def test_grown_trees_pass(case):
     for tree in range(len(grown.fitness)):
         words = grown.trees.words[grown.word_ends[tree] : grown.word_ends[tree + 1]]
         n_leaves = int(grown.leaf_ends[tree + 1] - grown.leaf_ends[tree])
-        assert is_tree(words, n_leaves, n_codes, case.predictors.is_set)
-        assert not is_tree(words, n_leaves + 1, n_codes, case.predictors.is_set)
-        assert not is_tree(words, n_leaves - 1, n_codes, case.predictors.is_set)
+        assert is_tree(words, n_leaves, n_codes, case.predictors.is_categorical)
+        assert not is_tree(words, n_leaves + 1, n_codes, case.predictors.is_categorical)
+        assert not is_tree(words, n_leaves - 1, n_codes, case.predictors.is_categorical)
         if not isinstance(decode(words), Leaf):
-            assert not is_tree(words[:-1], n_leaves, n_codes, case.predictors.is_set)
-        assert not is_tree(np.append(words, LEAF), n_leaves, n_codes, case.predictors.is_set)
+            assert not is_tree(words[:-1], n_leaves, n_codes, case.predictors.is_categorical)
+        assert not is_tree(np.append(words, LEAF), n_leaves, n_codes, case.predictors.is_categorical)
 
 
 N_CODES, IS_SET = np.array([5, 70, 0]), np.array([False, True, False])
@@ -44,8 +44,8 @@ def leaf(number):
 GOOD = [node(0, 1), leaf(0), node(1, 3, 2), 1, 2, leaf(1), leaf(2)]
 
 
-def is_good(words, n_leaves=3, n_codes=N_CODES, is_set=IS_SET):
-    return is_tree(np.array(words, dtype=np.int64), n_leaves, n_codes, is_set)
+def is_good(words, n_leaves=3, n_codes=N_CODES, is_categorical=IS_SET):
+    return is_tree(np.array(words, dtype=np.int64), n_leaves, n_codes, is_categorical)
 
 
 def test_the_good_tree():
@@ -123,4 +123,4 @@ def test_random_words_never_crash():
     for _ in range(300):
         damaged = words.copy()
         damaged[random.integers(len(words))] = random.integers(-(2**63), 2**63 - 1)
-        is_tree(damaged, 10, case.predictors.n_codes, case.predictors.is_set)
+        is_tree(damaged, 10, case.predictors.n_codes, case.predictors.is_categorical)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.tables import NUMERIC, cases
-from rfod._forest.company import MOST_MEMBERS, gather, neighbours
 from rfod._forest.forest import NO_BAG
+from rfod._forest.leaf_sample import MOST_MEMBERS, gather, neighbours
 
 
 @settings(max_examples=30)
@@ -51,9 +51,9 @@ numbers = st.one_of(st.just(math.nan), st.floats(-5, 5, width=16))
 @given(st.lists(st.tuples(numbers, st.integers(-2, 3)), min_size=2, max_size=12), st.integers(0, 99))
 def test_nearest_rows(rows, seed):
     values = [np.array([row[0] for row in rows]), np.array([row[1] for row in rows], dtype=np.int32)]
-    is_set, ranges = np.array([False, True]), np.array([2.0, 1.0])
+    is_categorical, ranges = np.array([False, True]), np.array([2.0, 1.0])
     n_sample = max(1, len(rows) - 2)
-    near = neighbours([column[:n_sample] for column in values], is_set, ranges)
+    near = neighbours([column[:n_sample] for column in values], is_categorical, ranges)
     own = np.where(np.random.default_rng(seed).random(len(rows)) < 0.5, np.arange(len(rows)), -1)
     own[n_sample:] = -1
     found = near.distances(values, own)

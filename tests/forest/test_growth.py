@@ -51,7 +51,7 @@ def check_growth(case):
     for tree in range(2):
         visits, _ = visits_of(case, grown, tree)
         leaves = [visit for visit in visits if isinstance(visit.node, Leaf)]
-        gains = np.zeros(len(case.predictors.is_set))
+        gains = np.zeros(len(case.predictors.is_categorical))
         for visit in visits:
             assert len(visit.rows) >= min(case.params.min_samples_leaf, len(visits[0].rows))
             assert case.params.max_depth is None or visit.depth <= case.params.max_depth
@@ -68,18 +68,25 @@ def of_visit(case, visit, feature):
     """What a split of a node by a feature is judged by."""
     n_classes, min_leaf = case.target.n_classes, case.params.min_samples_leaf
     codes = case.predictors.codes[feature, visit.rows]
-    return codes, bool(case.predictors.is_set[feature]), case.known[visit.rows], visit.weights, n_classes, min_leaf
+    return (
+        codes,
+        bool(case.predictors.is_categorical[feature]),
+        case.known[visit.rows],
+        visit.weights,
+        n_classes,
+        min_leaf,
+    )
 
 
 def check_split(case, visit):
     """An inner node has a split that was possible, and none of the features it looked at offers a better one."""
     node = visit.node
     assert node.feature in visit.tried
-    codes, is_set, target, weights, n_classes, min_leaf = of_visit(case, visit, node.feature)
-    assert is_set == (node.right_codes is not None)
+    codes, is_categorical, target, weights, n_classes, min_leaf = of_visit(case, visit, node.feature)
+    assert is_categorical == (node.right_codes is not None)
     right = np.array([node.goes_right(int(code)) for code in codes])
     assert min_leaf <= right.sum() <= len(right) - min_leaf
-    assert follows_order(codes, is_set, target, weights, n_classes, right)
+    assert follows_order(codes, is_categorical, target, weights, n_classes, right)
     whole = impurity(target, weights, n_classes)
     found = gain(target, weights, n_classes, right)
     assert found > 0
@@ -88,7 +95,7 @@ def check_split(case, visit):
         assert certain <= found * (1 + SLACK) + 1e-12 * whole
         if feature != node.feature and visit.tried.index(node.feature) >= case.n_tried:
             assert certain <= 1e-10 * whole  # looked at another one only because these gave nothing
-        if case.predictors.is_set[feature] and n_classes <= 2 and min_leaf == 1:
+        if case.predictors.is_categorical[feature] and n_classes <= 2 and min_leaf == 1:
             codes_there = case.predictors.codes[feature, visit.rows]
             if len(np.unique(codes_there)) <= 6:  # sorting by the mean misses no division in two sets
                 best = best_gain(subset_divisions(codes_there), target, weights, n_classes, 1)
@@ -184,7 +191,7 @@ def test_rows_reach_the_leaf_that_they_grew(n_classes):
         n_leaves = int(np.diff(grown.leaf_ends)[tree])
         n_codes = case.predictors.n_codes.copy()
         n_codes[0] = 0  # made from the target itself
-        assert is_tree(words, n_leaves, n_codes, case.predictors.is_set)
+        assert is_tree(words, n_leaves, n_codes, case.predictors.is_categorical)
         reached = {leaf_of(root, codes) for codes in case.block()}
         assert reached == set(range(n_leaves))
 

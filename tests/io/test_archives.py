@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from rfod._io.archives import json_memory
-from rfod._io.facts import MEMBER, read_facts
+from rfod._io.source_stats import MEMBER, read_stats
 
 SIZE = 200_000
 
@@ -79,13 +79,13 @@ def test_memory_of_what_is_no_json():
 def test_facts_that_are_none(tmp_path, facts):
     with zipfile.ZipFile(tmp_path / "m.rfod", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MEMBER, facts)
-    assert read_facts(tmp_path / "m.rfod") is None
+    assert read_stats(tmp_path / "m.rfod") is None
 
 
 def test_facts_of_no_model(tmp_path):
-    assert read_facts(tmp_path / "none.rfod") is None
+    assert read_stats(tmp_path / "none.rfod") is None
     (tmp_path / "m.rfod").write_text("nothing")
-    assert read_facts(tmp_path / "m.rfod") is None
+    assert read_stats(tmp_path / "m.rfod") is None
     with zipfile.ZipFile(tmp_path / "m.rfod", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr(MEMBER, '{"n_rows": 9, "columns": {}}')
-    assert read_facts(tmp_path / "m.rfod") is None
+    assert read_stats(tmp_path / "m.rfod") is None

@@ -112,9 +112,9 @@ def test_postgres(postgres: str) -> None:
         )
         connection.commit()
     source = open_query(postgres, "select * from orders order by id", ReadOptions(batch_rows=1000))
-    pieces = list(source.pieces())
-    assert max(piece.rows.num_rows for piece in pieces) <= 1000
-    table = pa.concat_tables([piece.rows for piece in pieces])
+    batches = list(source.batches())
+    assert max(batch.rows.num_rows for batch in batches) <= 1000
+    table = pa.concat_tables([batch.rows for batch in batches])
     assert table.num_rows == 5000
     assert table.column("price").to_pylist()[:3] == [0.0, 1.5, 3.0]
     assert table.column("day")[3].as_py() == dt.date(2024, 1, 4)

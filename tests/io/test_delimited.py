@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from rfod._io.batches import Batch
 from rfod._io.delimited import DelimitedSource
 from rfod._io.errors import InputError
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece
 from rfod._io.sources import open_source, read_all
 
 spec = importlib.util.spec_from_file_location("nasty", Path(__file__).parent / "nasty.py")
@@ -46,7 +46,7 @@ SAME = [
 ]
 
 
-def read(folder: Path, name: str, options: ReadOptions | None = None) -> tuple[Piece, list[str]]:
+def read(folder: Path, name: str, options: ReadOptions | None = None) -> tuple[Batch, list[str]]:
     path = folder / name
     path.write_bytes(nasty.FILES[name])
     source = open_source(str(path), options or ReadOptions())
@@ -62,22 +62,22 @@ def read_text(folder: Path, text: str, **options: Any) -> tuple[pa.Table, list[s
 
 @pytest.mark.parametrize("name", SAME)
 def test_the_same_orders_in_another_dress(tmp_path: Path, name: str) -> None:
-    piece, _ = read(tmp_path, name)
+    batch, _ = read(tmp_path, name)
     wanted = nasty.rows()
-    assert piece.rows.column("weight").to_pylist() == [row["weight"] for row in wanted]
-    assert piece.rows.column("price").to_pylist() == [row["price"] for row in wanted]
-    assert piece.rows.column("country").to_pylist() == [row["country"] for row in wanted]
+    assert batch.rows.column("weight").to_pylist() == [row["weight"] for row in wanted]
+    assert batch.rows.column("price").to_pylist() == [row["price"] for row in wanted]
+    assert batch.rows.column("country").to_pylist() == [row["country"] for row in wanted]
     dates = [dt.date(2024, row["date"][1], row["date"][0]) for row in wanted]
-    assert piece.rows.column("date").to_pylist() == dates
+    assert batch.rows.column("date").to_pylist() == dates
 
 
 @pytest.mark.parametrize(("name", "line"), [("bom.csv", 62), ("ragged.csv", 63), ("line-breaks.csv", 63)])
 def test_rows_know_their_lines(tmp_path: Path, name: str, line: int) -> None:
-    piece, _ = read(tmp_path, name)
-    assert piece.lines is not None
+    batch, _ = read(tmp_path, name)
+    assert batch.lines is not None
     lines = nasty.FILES[name].decode("utf-8-sig").splitlines()
-    assert piece.lines[60] == line
-    assert lines[line - 1].startswith(piece.rows.column("id")[60].as_py())
+    assert batch.lines[60] == line
+    assert lines[line - 1].startswith(batch.rows.column("id")[60].as_py())
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_lines_after_breaks_inside_of_quotes(tmp_path: Path) -> None:
     path = tmp_path / "breaks.csv"
     path.write_text('a,b\n1,"x\ny"\n2\n3,z\n"4\n5"\n6,w\n')
     source = DelimitedSource(str(path), ReadOptions())
-    piece = read_all(source)
-    assert piece.lines is not None
-    assert piece.lines.tolist() == [2, 5, 8]
+    batch = read_all(source)
+    assert batch.lines is not None
+    assert batch.lines.tolist() == [2, 5, 8]
     assert "line 4 (1 field), 6 (1 field)" in source.notes.texts()[0]
 
 
@@ -210,8 +210,8 @@ def test_columns_a_model_was_fitted_on(tmp_path: Path) -> None:
 def test_pieces_do_not_depend_on_their_size(tmp_path: Path) -> None:
     (tmp_path / "orders.csv").write_bytes(nasty.FILES["ragged.csv"])
     whole = read_all(open_source(str(tmp_path / "orders.csv"), ReadOptions()))
-    small = list(open_source(str(tmp_path / "orders.csv"), ReadOptions(batch_rows=7)).pieces())
-    assert max(piece.rows.num_rows for piece in small) == 7
-    assert [piece.first_row for piece in small] == list(range(0, 120, 7))
-    assert pa.concat_tables([piece.rows for piece in small]).equals(whole.rows)
-    assert np.array_equal(np.concatenate([piece.lines for piece in small]), whole.lines)
+    small = list(open_source(str(tmp_path / "orders.csv"), ReadOptions(batch_rows=7)).batches())
+    assert max(batch.rows.num_rows for batch in small) == 7
+    assert [batch.first_row for batch in small] == list(range(0, 120, 7))
+    assert pa.concat_tables([batch.rows for batch in small]).equals(whole.rows)
+    assert np.array_equal(np.concatenate([batch.lines for batch in small]), whole.lines)

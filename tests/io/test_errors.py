@@ -82,5 +82,5 @@ def test_messages_of_drivers(tmp_path: object) -> None:
     path.touch()
     query = "select * from nowhere where dsn = 'password=secret' and x = 'mysql://bob:secret@host'"
     with pytest.raises(InputError, match="nowhere") as caught:
-        list(open_query(f"sqlite:///{path}", query, ReadOptions()).pieces())
+        list(open_query(f"sqlite:///{path}", query, ReadOptions()).batches())
     assert "secret" not in str(caught.value)

@@ -28,10 +28,10 @@ ROWS = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
 
 def read(data: bytes, name: str = "t.json", **options: Any) -> tuple[list[dict[str, Any]], list[int], list[str]]:
     source = JsonSource(io.BytesIO(data), ReadOptions(**options), name, may_be_array=name.endswith(".json"))
-    piece = read_all(source)
-    assert not any(pa.types.is_nested(kind) for kind in piece.rows.schema.types)
-    lines = [1] * piece.rows.num_rows if piece.lines is None else piece.lines.tolist()  # None: all on one line
-    return piece.rows.to_pylist(), lines, source.notes.texts()
+    batch = read_all(source)
+    assert not any(pa.types.is_nested(kind) for kind in batch.rows.schema.types)
+    lines = [1] * batch.rows.num_rows if batch.lines is None else batch.lines.tolist()  # None: all on one line
+    return batch.rows.to_pylist(), lines, source.notes.texts()
 
 
 @pytest.mark.parametrize(

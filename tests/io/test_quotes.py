@@ -28,9 +28,9 @@ def read(text: str, **options: object) -> tuple[list[tuple[object, ...]], list[i
         ReadOptions(kinds=KINDS, quote='"', separator=",", header=True, **options),  # type: ignore[arg-type]
         "t.csv",
     )
-    piece = read_all(source)
-    assert piece.lines is not None
-    return [tuple(row.values()) for row in piece.rows.to_pylist()], piece.lines.tolist(), source.notes.texts()
+    batch = read_all(source)
+    assert batch.lines is not None
+    return [tuple(row.values()) for row in batch.rows.to_pylist()], batch.lines.tolist(), source.notes.texts()
 
 
 ORDINARY = ["1,x,y", "2,x,y", "3,x,y", "4,x,y"]

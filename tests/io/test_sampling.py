@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rfod._io import facts as facts_module
-from rfod._io.facts import SourceFacts
-from rfod._io.pieces import Piece, cut
+from rfod._io import source_stats as facts_module
+from rfod._io.batches import Batch, cut
 from rfod._io.sampling import RowSampler
 from rfod._io.sketch import QuantileSketch
+from rfod._io.source_stats import SourceStats
 
 N = 250_000
 
 
-def pieces(n: int, size: int) -> list[Piece]:
+def batches(n: int, size: int) -> list[Batch]:
     rng = np.random.default_rng(3)
     table = pa.table(
         {"n": np.arange(n), "x": rng.normal(size=n), "c": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1])}
@@ -28,8 +28,8 @@ def pieces(n: int, size: int) -> list[Piece]:
 
 def sample(n: int, size: int, wanted: int, seed: int = 0) -> np.ndarray:
     sampler = RowSampler(wanted, seed)
-    for piece in pieces(n, size):
-        sampler.add(piece)
+    for batch in batches(n, size):
+        sampler.add(batch)
     assert np.array_equal(sampler.positions(), sampler.rows().rows.column("n").to_numpy())
     return sampler.positions()
 
@@ -84,13 +84,13 @@ def test_sketches_merge() -> None:
 
 
 def test_facts_are_those_of_all_rows() -> None:
-    whole, first, second = SourceFacts("t"), SourceFacts("t"), SourceFacts("t")
-    given = pieces(20_000, 3000)
-    for place, piece in enumerate(given):
-        whole.add(piece)
-        (first if place < 3 else second).add(piece)
+    whole, first, second = SourceStats("t"), SourceStats("t"), SourceStats("t")
+    given = batches(20_000, 3000)
+    for place, batch in enumerate(given):
+        whole.add(batch)
+        (first if place < 3 else second).add(batch)
     first.merge(second)
-    counted = Counter(value for piece in given for value in piece.rows.column("c").to_pylist())
+    counted = Counter(value for batch in given for value in batch.rows.column("c").to_pylist())
     assert whole.columns["c"].counts == counted == first.columns["c"].counts
     assert whole.n_rows == first.n_rows == 20_000
     assert whole.columns["x"].sketch is not None
@@ -100,12 +100,12 @@ def test_facts_are_those_of_all_rows() -> None:
 
 def test_counts_stop_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts_module, "MOST_CATEGORIES", 10)
-    facts = SourceFacts("t")
-    facts.add(Piece(pa.table({"c": [str(n) for n in range(11)]}), 0))
-    facts.add(Piece(pa.table({"c": ["x"]}), 11))
+    facts = SourceStats("t")
+    facts.add(Batch(pa.table({"c": [str(n) for n in range(11)]}), 0))
+    facts.add(Batch(pa.table({"c": ["x"]}), 11))
     assert facts.columns["c"].counts is None
 
 
 def test_damaged_facts_are_no_facts(tmp_path: Path) -> None:
     (tmp_path / "no.rfod").write_bytes(b"no zip")
-    assert facts_module.read_facts(tmp_path / "no.rfod") is None
+    assert facts_module.read_stats(tmp_path / "no.rfod") is None

@@ -109,10 +109,10 @@ def test_text_files_together(tmp_path: Path) -> None:
 def test_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(LINES)
-    piece = read_all(open_source(str(path), ReadOptions()))
-    assert piece.rows.to_pylist() == TABLE.to_pylist()
-    assert piece.lines is not None
-    assert piece.lines.tolist() == [1, 2, 4]
+    batch = read_all(open_source(str(path), ReadOptions()))
+    assert batch.rows.to_pylist() == TABLE.to_pylist()
+    assert batch.lines is not None
+    assert batch.lines.tolist() == [1, 2, 4]
 
 
 def test_json_lines_of_mixed_values(tmp_path: Path) -> None:

@@ -115,9 +115,9 @@ def packed(parts: Mapping[str, str]) -> bytes:
 def read(folder: Path, data: bytes, name: str = "t.xlsx", **options: Any) -> tuple[pa.Table, list[int], list[str]]:
     (folder / name).write_bytes(data)
     source = open_source(str(folder / name), ReadOptions(**options))
-    piece = read_all(source)
-    assert piece.lines is not None
-    return piece.rows, piece.lines.tolist(), source.notes.texts()
+    batch = read_all(source)
+    assert batch.lines is not None
+    return batch.rows, batch.lines.tolist(), source.notes.texts()
 
 
 SIMPLE: list[list[Cell]] = [["a", "b"], [1, "x"], [2, "y"]]
@@ -284,8 +284,8 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pieces(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(xlsx({"Orders": [["a", "b"], *([n, "x"] for n in range(10))]}))
-    pieces = list(open_source(str(tmp_path / "t.xlsx"), ReadOptions(batch_rows=4)).pieces())
-    assert [piece.first_row for piece in pieces] == [0, 4, 8]
+    batches = list(open_source(str(tmp_path / "t.xlsx"), ReadOptions(batch_rows=4)).batches())
+    assert [batch.first_row for batch in batches] == [0, 4, 8]
     (tmp_path / "u.xlsx").write_bytes(xlsx({"Orders": [["b", "a"], ["y", 10]]}))
     assert read_all(open_source(str(tmp_path), ReadOptions())).rows.num_rows == 11
 

@@ -67,12 +67,12 @@ def make_case(
     max_depth=None,
     max_samples=None,
 ):
-    """A case; `features` are (is_set, number of codes). Column 0 is the target, and has a feature that is in no tree.
+    """A case; `features` are (is_categorical, number of codes). Column 0 is the target, with a feature in no tree.
 
     The target depends on the features, with noise; `coarse` numeric targets are small whole numbers with many ties.
     """
     random = np.random.default_rng(seed)
-    is_set = np.array([False] + [is_set for is_set, _ in features])
+    is_categorical = np.array([False] + [is_categorical for is_categorical, _ in features])
     n_codes = np.array([2] + [codes for _, codes in features], dtype=np.int64)
     codes = np.array([random.integers(0, codes, n_rows) for codes in n_codes], dtype=np.uint8).reshape(-1, n_rows)
     signal = codes[1:].astype(float).T @ random.normal(size=len(features)) + random.normal(size=n_rows)
@@ -87,7 +87,7 @@ def make_case(
         values = np.full(n_rows, np.nan)
         values[rows] = np.round(signal)[rows] if coarse else signal[rows]
     return Case(
-        Predictors(codes, is_set, n_codes, np.arange(len(is_set))),
+        Predictors(codes, is_categorical, n_codes, np.arange(len(is_categorical))),
         Target(0, rows, values, classes, n_classes),
         GrowthParams(n_trees, share_kept, max_features, min_leaf, max_depth, max_samples, seed=seed),
     )

@@ -137,9 +137,9 @@ def best_gain(divisions, target, weights, n_classes, min_leaf):
     return max(gains, default=0.0)
 
 
-def certain_gain(codes, is_set, target, weights, n_classes, min_leaf):
+def certain_gain(codes, is_categorical, target, weights, n_classes, min_leaf):
     """The gain that a feature is sure to offer, however ties in the order of its codes are broken."""
-    if not is_set:
+    if not is_categorical:
         return best_gain(ordered_divisions(codes), target, weights, n_classes, min_leaf)
     return min(
         best_gain(set_divisions(codes, shares), target, weights, n_classes, min_leaf)
@@ -147,9 +147,9 @@ def certain_gain(codes, is_set, target, weights, n_classes, min_leaf):
     )
 
 
-def follows_order(codes, is_set, target, weights, n_classes, right):
+def follows_order(codes, is_categorical, target, weights, n_classes, right):
     """Whether a division is a cut through the codes in an order they may be taken in."""
-    if not is_set:
+    if not is_categorical:
         return any(np.array_equal(right, division) for division in ordered_divisions(codes))
     left_codes, right_codes = set(codes[~right].tolist()), set(codes[right].tolist())
     if left_codes & right_codes:

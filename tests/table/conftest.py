@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rfod._table.frames import Table, open_table
+from rfod._table.table import Table, open_table
 
 LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rfod._table import binning
-from rfod._table.binning import Feature, bin_table, features_from_json, features_to_json, fit_features
+from rfod._table import bins as binning
+from rfod._table.bins import Feature, bin_table, features_from_json, features_to_json, fit_features
 from rfod._table.encode import MISSING, UNSEEN
 from rfod._table.schema import Column, Schema
 from rfod.exceptions import ModelFormatError
@@ -109,7 +109,7 @@ def test_single_codes_are_skipped_unless_values_are_missing():
 
 def test_few_categories():
     (feature,) = fit(("categorical", [0, 1, 2], 3), max_bins=3)
-    assert (feature.n_codes, feature.is_set, feature.shared, len(feature.edges)) == (4, True, False, 0)
+    assert (feature.n_codes, feature.is_categorical, feature.shared, len(feature.edges)) == (4, True, False, 0)
     assert feature.codes(np.array([0, 1, 2, MISSING, UNSEEN], np.int32)).tolist() == [1, 2, 3, 0, 0]
 
 
@@ -130,7 +130,7 @@ def test_calendar_parts():
     values = seconds("2024-02-29T23:59:30", "1969-07-20T20:17:40", "2000-01-01T00:00:00", None)
     features = fit(("datetime", values))
     assert [feature.part for feature in features] == ["value", "month", "day", "weekday", "hour", "minute"]
-    assert all(feature.column == 0 and not feature.is_set for feature in features)
+    assert all(feature.column == 0 and not feature.is_categorical for feature in features)
     expected = {
         "month": [2, 7, 1],
         "day": [29, 20, 1],
@@ -198,7 +198,7 @@ def test_json_round_trip():
     back = features_from_json(json.loads(json.dumps(plain)), edges, schema_of(*COLUMNS))
     for feature, same in zip(features, back, strict=True):
         np.testing.assert_array_equal(feature.edges, same.edges)
-        for name in ("column", "part", "is_set", "n_codes", "shared"):
+        for name in ("column", "part", "is_categorical", "n_codes", "shared"):
             assert getattr(feature, name) == getattr(same, name)
 
 
@@ -227,7 +227,7 @@ def test_json_round_trip():
         lambda plain, edges: ([plain[0] | {"column": -1}], edges[:1]),
         lambda plain, edges: ([plain[0] | {"column": 1}], edges[:1]),
         lambda plain, edges: ([plain[0] | {"part": "month"}], edges[:1]),
-        lambda plain, edges: ([plain[0] | {"is_set": True}], edges[:1]),
+        lambda plain, edges: ([plain[0] | {"is_categorical": True}], edges[:1]),
         lambda plain, edges: ([plain[0] | {"shared": True}], edges[:1]),
         lambda plain, edges: ([plain[1] | {"n_codes": 3}], edges[:0]),
         lambda plain, edges: ([plain[1] | {"shared": True}], edges[:0]),

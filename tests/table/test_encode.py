@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rfod._table.encode import INFINITE, MISSING, UNSEEN, cell_text, decode_column, encode_column, value_text
-from rfod._table.frames import open_table
 from rfod._table.schema import Column, Schema, infer_schema, match_columns
+from rfod._table.table import open_table
 from rfod.exceptions import SchemaError
 
 BESIDE = [1.5, 2.5]

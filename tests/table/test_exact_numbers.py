@@ -13,8 +13,8 @@ import pytest
 
 import rfod
 from rfod._table.encode import cell_text, decode_column, encode_column
-from rfod._table.frames import open_table
 from rfod._table.schema import infer_schema
+from rfod._table.table import open_table
 from tables import small
 
 N_ROWS = 40

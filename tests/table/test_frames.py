@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from rfod._table import frames
-from rfod._table.frames import open_table
+from rfod._table import table as frames
+from rfod._table.table import open_table
 from rfod.exceptions import SchemaError
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rfod._table.near import edit_distance, nearest_category
+from rfod._table.spelling import edit_distance, nearest_category
 
 CITIES = ("Berlin", "München", "Bern", "Hamburg-Altona", "New York")
 

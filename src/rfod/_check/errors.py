@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rfod._table.columns import Column
 from rfod._table.encode import decode_column, encode_column
-from rfod._table.frames import Table
+from rfod._table.table import Table
 from rfod._table.values import (
     SECONDS_PER_DAY,
     TICKS_PER_SECOND,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rfod._check.errors import Values, open_values
 from rfod._table.columns import Column
-from rfod._table.frames import Table
+from rfod._table.table import Table
 from rfod.params import ERROR_KINDS, ErrorKind
 
 

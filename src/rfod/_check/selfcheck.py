@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rfod._table.frames import Table
+from rfod._table.table import Table
 from rfod.params import ErrorKind
 
 
@@ -23,7 +23,7 @@ class Trial:
     """Cells that were given a wrong value."""
     n_found: int
     """Those among them that are findings."""
-    n_beside: int
+    n_collateral: int
     """Findings in the column that are not errors themselves, but stand beside one in their row."""
     n_false: int
     """Findings in the column in rows without an error."""
@@ -65,19 +65,19 @@ class SelfCheck:
         chosen = self._chosen(column, kind)
         return share(sum(trial.n_found for trial in chosen), sum(trial.n_errors for trial in chosen))
 
-    def beside_share(self, *, column: str | None = None, kind: str | None = None) -> float:
+    def collateral_share(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the findings that are right cells of rows with a wrong one, which they do not agree with.
 
         `Detection.blame` tells the two apart.
         """
         chosen = self._chosen(column, kind)
-        return share(sum(trial.n_beside for trial in chosen), sum(map(_n_findings, chosen)))
+        return share(sum(trial.n_collateral for trial in chosen), sum(map(_n_findings, chosen)))
 
     def false_share(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the findings that are in rows without an error. NaN without findings.
 
         What the table had wrong before counts as false here; `n_before` says how much that may be. The realised false
-        discovery rate over cells is this and `beside_share` together.
+        discovery rate over cells is this and `collateral_share` together.
         """
         chosen = self._chosen(column, kind)
         return share(sum(trial.n_false for trial in chosen), sum(map(_n_findings, chosen)))
@@ -85,7 +85,7 @@ class SelfCheck:
     def frame(self) -> Any:
         """One line per column and kind, as a frame of the table's library.
 
-        Columns: column, kind, n_errors, n_found, recall, n_beside, n_false.
+        Columns: column, kind, n_errors, n_found, recall, n_collateral, n_false.
         """
         return self._table.frame(
             {
@@ -94,7 +94,7 @@ class SelfCheck:
                 "n_errors": pa.array([trial.n_errors for trial in self.trials], pa.int64()),
                 "n_found": pa.array([trial.n_found for trial in self.trials], pa.int64()),
                 "recall": pa.array([_number(trial.recall) for trial in self.trials], pa.float64()),
-                "n_beside": pa.array([trial.n_beside for trial in self.trials], pa.int64()),
+                "n_collateral": pa.array([trial.n_collateral for trial in self.trials], pa.int64()),
                 "n_false": pa.array([trial.n_false for trial in self.trials], pa.int64()),
             }
         )
@@ -106,7 +106,7 @@ class SelfCheck:
             "n_rows": self.n_rows,
             "n_before": self.n_before,
             "recall": _number(self.recall()),
-            "beside_share": _number(self.beside_share()),
+            "collateral_share": _number(self.collateral_share()),
             "false_share": _number(self.false_share()),
             "columns": [
                 {
@@ -123,7 +123,7 @@ class SelfCheck:
     def __str__(self) -> str:
         n_errors = sum(trial.n_errors for trial in self.trials)
         by_kind = [_percent(self.recall(kind=kind)) for kind in self.kinds]
-        beside_by_kind = [_percent(self.beside_share(kind=kind), 1) for kind in self.kinds]
+        beside_by_kind = [_percent(self.collateral_share(kind=kind), 1) for kind in self.kinds]
         false_by_kind = [_percent(self.false_share(kind=kind), 1) for kind in self.kinds]
         recalls = {name: self.recall(column=name) for name in self.columns}
         blindest_first = sorted(recalls, key=lambda name: (math.isnan(recalls[name]), recalls[name]))
@@ -131,7 +131,7 @@ class SelfCheck:
             ["column", "fit", *self.kinds, "all"],
             *map(self._line, blindest_first),
             ["all", "", *by_kind, _percent(self.recall())],
-            ["beside", "", *beside_by_kind, _percent(self.beside_share(), 1)],
+            ["beside", "", *beside_by_kind, _percent(self.collateral_share(), 1)],
             ["false", "", *false_by_kind, _percent(self.false_share(), 1)],
         ]
         before = f"{self.n_before:,} finding{'' if self.n_before == 1 else 's'}"
@@ -164,7 +164,7 @@ def share(part: int, whole: int) -> float:
 
 
 def _n_findings(trial: Trial) -> int:
-    return trial.n_found + trial.n_beside + trial.n_false
+    return trial.n_found + trial.n_collateral + trial.n_false
 
 
 def _number(value: float) -> float | None:

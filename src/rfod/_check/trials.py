@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rfod._check.inject import inject
 from rfod._check.selfcheck import SelfCheck, Trial
-from rfod._table.frames import Table, open_table
+from rfod._model.model import Fitted, Model, summarise_forests
 from rfod._table.schema import match_columns
+from rfod._table.table import Table, open_table
 from rfod.exceptions import ParameterError
-from rfod.model import Fitted, Model, summarise_forests
 from rfod.params import ERROR_KINDS, ErrorKind
 from rfod.pipeline import detect, draw_seed
 
@@ -71,7 +71,7 @@ def check_model(
     seed = draw_seed(random_state)
     if max_rows is not None and matched.n_rows > max_rows:
         matched = _rows_of(matched, np.sort(np.random.default_rng(seed).permutation(matched.n_rows)[:max_rows]))
-    columns = model.columns
+    columns = model.schema.columns
     before = detect(model, matched, n_jobs=n_jobs).flag_cells(fdr)
     trials = []
     for kind in chosen:
@@ -87,7 +87,7 @@ def check_model(
                 kind,
                 n_errors=int(injected.wrong[:, j].sum()),
                 n_found=int((flagged & injected.wrong)[:, j].sum()),
-                n_beside=int(right[spoilt, j].sum()),
+                n_collateral=int(right[spoilt, j].sum()),
                 n_false=int(right[~spoilt, j].sum()),
             )
             for j in range(len(columns))
@@ -97,7 +97,7 @@ def check_model(
         fdr=float(fdr),
         n_rows=matched.n_rows,
         n_before=int(before.sum()),
-        trials=tuple(trial for trial in trials if trial.n_errors or trial.n_beside or trial.n_false),
+        trials=tuple(trial for trial in trials if trial.n_errors or trial.n_collateral or trial.n_false),
         fitness={name: (summary.measure, summary.fitness) for name, summary in summaries.items()},
         _table=given,
     )

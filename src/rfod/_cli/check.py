@@ -68,29 +68,29 @@ def check(
     from rich.text import Text
 
     from rfod._check.trials import check_model
-    from rfod._cli.console import Voice, naming, shown, stdout_console
+    from rfod._cli.console import Reporter, naming, shown, stdout_console
     from rfod._cli.inputs import as_model_reads, check_output, one_source, open_model
     from rfod._io.errors import InputError
     from rfod._io.sampling import RowSampler
-    from rfod._io.sinks import open_sink
+    from rfod._io.write import open_sink
 
     read_options = reading.options(batch_rows)
     check_output(output, [model, table], is_table=True)
-    voice = Voice(quiet)
-    with voice.stage("loading"):
+    reporter = Reporter(quiet)
+    with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.columns}
     source = one_source(table, reading, as_model_reads(fitted, read_options, needed))
     sampler = RowSampler(sample_rows, seed)
-    with voice.stage("reading"), voice.bar("reading", source) as bar, closing(source.pieces()) as pieces:
-        for piece in pieces:
-            sampler.add(piece)
-            bar.advance(piece.rows.num_rows)
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
+        for batch in batches:
+            sampler.add(batch)
+            bar.advance(batch.rows.num_rows)
         if not sampler.n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
         rows = sampler.rows().rows
-    voice.notes_of(source)
-    with voice.stage("checking"), voice.remarks(), naming(source.name):
+    reporter.notes_of(source)
+    with reporter.stage("checking"), reporter.remarks(), naming(source.name):
         checked = check_model(
             fitted, rows, fdr=fdr, share=share, kinds=kinds, max_rows=None, random_state=seed, n_jobs=jobs
         )
@@ -107,4 +107,4 @@ def check(
     sampled = (
         f"a sample of {rows.num_rows:,} of {sampler.n_seen:,} rows" if rows.num_rows < sampler.n_seen else "all rows"
     )
-    voice.say(f"{source.name}: {sampled} checked. {voice.times()}.")
+    reporter.say(f"{source.name}: {sampled} checked. {reporter.times()}.")

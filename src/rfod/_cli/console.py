@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from rfod._io.batches import Source
 from rfod._io.errors import redacted
-from rfod._io.pieces import Source
 from rfod.exceptions import RFODError
 
 _OVERRIDE = re.compile(r"column_types=\{'([^']*)': (?:'(\w+)'|\.\.\.)\}")
@@ -36,7 +36,7 @@ def in_command_words(text: str) -> str:
     return re.sub(r"column_types\['([^']*)'\]", r"--type \1", text).replace("column_types", "--type")
 
 
-class Voice:
+class Reporter:
     """Speaks on stderr, unless told to be quiet, and keeps the time."""
 
     def __init__(self, quiet: bool) -> None:
@@ -118,14 +118,14 @@ class Voice:
 
 
 class _Listener(logging.Handler):
-    """Hands what the library logs to a voice."""
+    """Hands what the library logs to a reporter."""
 
-    def __init__(self, voice: Voice) -> None:
+    def __init__(self, reporter: Reporter) -> None:
         super().__init__(logging.INFO)
-        self._voice = voice
+        self._reporter = reporter
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._voice.note(record.getMessage())
+        self._reporter.note(record.getMessage())
 
 
 class RowRate(ProgressColumn):

@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rfod._cli.console import shown
-from rfod._io.facts import read_facts
-from rfod.model import Model, summarise_forests
+from rfod._io.source_stats import read_stats
+from rfod._model.model import Model, summarise_forests
+from rfod._model.persist import FORMAT_VERSION
 from rfod.params import Params
-from rfod.persist import FORMAT_VERSION
 
 _WIDE = 120
 
@@ -77,12 +77,12 @@ def _columns_table(columns: list[dict[str, Any]], narrow: bool) -> Table:
 
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What a model file holds, as plain values."""
-    facts = read_facts(path)
+    facts = read_stats(path)
     known = facts.get("columns", {}) if facts else {}
     forests = summarise_forests(model)
     defaults = Params().to_json()
     columns = []
-    for column in model.columns:
+    for column in model.schema.columns:
         forest = forests[column.name]
         fact = known.get(column.name, {})
         columns.append(

@@ -46,7 +46,7 @@ def explain(
 
     from rich.text import Text
 
-    from rfod._cli.console import Voice, naming, shown, stdout_console
+    from rfod._cli.console import Reporter, naming, shown, stdout_console
     from rfod._cli.inputs import as_model_reads, one_source, open_model
     from rfod._cli.picking import explain_picked, picked_rows
     from rfod._io.sources import read_all
@@ -54,17 +54,17 @@ def explain(
     read_options = reading.options()
     if top is not None and (rows or lines or keys):
         raise typer.BadParameter("give rows, or --top.", param_hint="--top")
-    voice = Voice(quiet)
-    with voice.stage("loading"):
+    reporter = Reporter(quiet)
+    with reporter.stage("loading"):
         fitted = open_model(model)
     source = one_source(table, reading, as_model_reads(fitted, read_options))
-    with voice.stage("reading"), voice.bar("reading", source) as bar:
-        piece = read_all(source, bar.advance)
-        read = piece.rows
-    voice.notes_of(source)
-    with voice.remarks(), naming(source.name):
-        key, picked = picked_rows(piece, rows or (), lines or (), keys or ())
-        with voice.stage("judging"):
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
+        batch = read_all(source, bar.advance)
+        read = batch.rows
+    reporter.notes_of(source)
+    with reporter.remarks(), naming(source.name):
+        key, picked = picked_rows(batch, rows or (), lines or (), keys or ())
+        with reporter.stage("judging"):
             told = explain_picked(fitted, read, key, picked, WORST if top is None else top, n_cells, jobs)
     if as_json:
         typer.echo(json.dumps({"source": source.name, "rows": [row.to_json() for row in told]}, ensure_ascii=False))
@@ -72,4 +72,4 @@ def explain(
         console = stdout_console()
         for line in "\n\n".join(map(str, told)).splitlines():
             console.print(Text(shown(line)), soft_wrap=True)
-    voice.say(f"{source.name}: {len(told):,} of {read.num_rows:,} rows explained. {voice.times()}.")
+    reporter.say(f"{source.name}: {len(told):,} of {read.num_rows:,} rows explained. {reporter.times()}.")

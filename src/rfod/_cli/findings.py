@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rfod._cli.console import shown
 from rfod._cli.rule import Rule
-from rfod._io.pieces import Piece
+from rfod._io.batches import Batch
 from rfod.detection import Detection
 from rfod.explain import CellExplanation, RowExplanation
 
@@ -51,9 +51,9 @@ class Finding:
         return blamed[:N_SENTENCES] or self.explanation.cells[:1]
 
 
-def collect(found: Detection, piece: Piece, picked: NDArray[np.intp]) -> list[Finding]:
-    """The picked rows of a piece as findings."""
-    lines = [None] * len(picked) if piece.lines is None else piece.lines[picked].tolist()
+def collect(found: Detection, batch: Batch, picked: NDArray[np.intp]) -> list[Finding]:
+    """The picked rows of a batch as findings."""
+    lines = [None] * len(picked) if batch.lines is None else batch.lines[picked].tolist()
     explained = found.explain_rows(picked)
     return [Finding(line, row) for line, row in zip(lines, explained, strict=True)]
 

@@ -41,46 +41,46 @@ def fit(
     from contextlib import closing
     from dataclasses import replace
 
-    from rfod._cli.console import Voice, naming
+    from rfod._cli.console import Reporter, naming
     from rfod._cli.inputs import check_output, check_training, named_columns, one_source
     from rfod._io.errors import InputError
-    from rfod._io.facts import SourceFacts, attach_facts
     from rfod._io.sampling import RowSampler
-    from rfod._io.sinks import replaced
+    from rfod._io.source_stats import SourceStats, attach_stats
+    from rfod._io.write import replaced
+    from rfod._model.persist import save_model
     from rfod.params import Params
-    from rfod.persist import save_model
     from rfod.pipeline import fit_model
 
     read_options = reading.options(batch_rows)
     check_output(output, [table])
-    voice = Voice(quiet)
+    reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
-    facts, sampler = SourceFacts(source.name), RowSampler(sample_rows, learning.seed)
-    with voice.stage("reading"), voice.bar("reading", source) as bar, closing(source.pieces()) as pieces:
-        for piece in pieces:
-            sampler.add(piece)
-            facts.add(piece)
-            bar.advance(piece.rows.num_rows)
+    facts, sampler = SourceStats(source.name), RowSampler(sample_rows, learning.seed)
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
+        for batch in batches:
+            sampler.add(batch)
+            facts.add(batch)
+            bar.advance(batch.rows.num_rows)
         if not sampler.n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
         rows = sampler.rows().rows
-    voice.notes_of(source)
+    reporter.notes_of(source)
     facts.n_sampled = rows.num_rows if rows.num_rows < facts.n_rows else None
     if facts.n_sampled:
-        voice.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {facts.n_rows:,} rows is fitted.")
-    with voice.stage("forests"), voice.remarks(), naming(source.name):
+        reporter.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {facts.n_rows:,} rows is fitted.")
+    with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(rows, key)
-        params = named_columns(learning, rows).params(read_options.kinds, Params.trim, voice.draws)
+        params = named_columns(learning, rows).params(read_options.kinds, Params.trim, reporter.draws)
         kinds = dict(params.column_types or {})
         if key is not None:
             kinds.setdefault(key, "identifier")
         params = replace(params, column_types=kinds or None)
         model = fit_model(rows, params).model
     model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
-    with voice.stage("writing"), replaced(output) as temporary:
+    with reporter.stage("writing"), replaced(output) as temporary:
         save_model(model, temporary)
-        attach_facts(temporary, facts)
-    voice.say(
-        f"{output}: {len(model.columns)} columns of {facts.n_rows:,} rows; "
-        f"{model.n_bytes / 2**20:,.1f} MB of trees. {voice.times()}."
+        attach_stats(temporary, facts)
+    reporter.say(
+        f"{output}: {len(model.schema.columns)} columns of {facts.n_rows:,} rows; "
+        f"{model.n_bytes / 2**20:,.1f} MB of trees. {reporter.times()}."
     )

@@ -12,16 +12,16 @@ import typer
 
 from rfod._cli.console import naming
 from rfod._cli.options import Learning, Reading
+from rfod._io.batches import Source
 from rfod._io.errors import InputError
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Source
-from rfod._io.sinks import check_target, format_of
 from rfod._io.sources import open_query, open_source
 from rfod._io.targets import check_not_input
+from rfod._io.write import check_target, format_of
+from rfod._model.model import Model
+from rfod._model.persist import load_model
 from rfod._table.values import family, parse_arrow_type
 from rfod.exceptions import SchemaError
-from rfod.model import Model
-from rfod.persist import load_model
 from rfod.pipeline import check_columns
 
 
@@ -105,7 +105,7 @@ def named_columns(learning: Learning, rows: pa.Table) -> Learning:
 def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[str] | None = None) -> ReadOptions:
     """Options by which text columns arrive as what the model was fitted on; `needed` columns only, all for None."""
     kinds = {}
-    for column in model.columns:
+    for column in model.schema.columns:
         if column.from_text or column.kind == "duration":
             kinds[column.name] = "text"
         elif column.kind == "categorical":

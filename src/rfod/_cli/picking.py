@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import typer
 
 from rfod._cli.inputs import check_key
+from rfod._io.batches import Batch
 from rfod._io.errors import InputError
-from rfod._io.pieces import Piece
+from rfod._model.model import Model
 from rfod.explain import RowExplanation
-from rfod.model import Model
 from rfod.pipeline import detect
 
 
@@ -30,16 +30,16 @@ def explain_picked(
 
 
 def picked_rows(
-    piece: Piece, rows: Sequence[int], lines: Sequence[int], keys: Sequence[str]
+    batch: Batch, rows: Sequence[int], lines: Sequence[int], keys: Sequence[str]
 ) -> tuple[str | None, list[int]]:
     """Which rows are asked for, and the column that names them."""
-    table = piece.rows
+    table = batch.rows
     for row in rows:
         if row >= table.num_rows:
             raise InputError(f"there is no row {row}. Hint: rows are numbered from 0 to {table.num_rows - 1}.")
     key, picked = None, list(rows)
     for line in lines:
-        at = [] if piece.lines is None else np.flatnonzero(piece.lines == line).tolist()
+        at = [] if batch.lines is None else np.flatnonzero(batch.lines == line).tolist()
         if not at:
             raise InputError(f"no row begins on line {line}. Hint: --row N names a row by its number, from 0.")
         picked += at

@@ -30,31 +30,31 @@ def report(
 
     Example: rfod report orders.rfod new.csv --key order_id -o report.html
     """
-    from rfod._cli.console import Voice, naming
+    from rfod._cli.console import Reporter, naming
     from rfod._cli.inputs import as_model_reads, check_key, check_output, check_redact, one_source, open_model, title_of
     from rfod._cli.rule import Rule
     from rfod._io.sources import read_all
-    from rfod._report.html import write_page
+    from rfod._views.page import write_page
     from rfod.pipeline import detect
 
     choosing.check()
     read_options = reading.options()
     check_output(output, [model, table])
-    voice, rule = Voice(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
-    with voice.stage("loading"):
+    reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
+    with reporter.stage("loading"):
         fitted = open_model(model)
     source = one_source(table, reading, as_model_reads(fitted, read_options))
-    with voice.stage("reading"), voice.bar("reading", source) as bar:
-        piece = read_all(source, bar.advance)
-    voice.notes_of(source)
-    with voice.remarks(), naming(source.name):
-        check_key(piece.rows, key)
-        check_redact(piece.rows, redact)
-        with voice.stage("judging"):
-            found = detect(fitted, piece.rows, key=key, n_jobs=jobs)
-        with voice.stage("writing"):
-            write_page(found, output, rule=vars(rule), redact=redact or (), title=title_of(table), lines=piece.lines)
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
+        batch = read_all(source, bar.advance)
+    reporter.notes_of(source)
+    with reporter.remarks(), naming(source.name):
+        check_key(batch.rows, key)
+        check_redact(batch.rows, redact)
+        with reporter.stage("judging"):
+            found = detect(fitted, batch.rows, key=key, n_jobs=jobs)
+        with reporter.stage("writing"):
+            write_page(found, output, rule=vars(rule), redact=redact or (), title=title_of(table), lines=batch.lines)
     n_flagged = int(rule.flag(found).sum())
-    voice.say(
-        f"{output}: {n_flagged:,} of {len(found):,} rows of {source.name} flagged ({rule.words()}). {voice.times()}."
+    reporter.say(
+        f"{output}: {n_flagged:,} of {len(found):,} rows of {source.name} flagged ({rule.words()}). {reporter.times()}."
     )

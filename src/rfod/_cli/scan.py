@@ -53,14 +53,14 @@ def scan(
 
     import numpy as np
 
-    from rfod._cli.answers import cells_schema, cells_table, key_type_of, rows_schema, rows_table
-    from rfod._cli.console import Voice, naming, stdout_console
+    from rfod._cli.console import Reporter, naming, stdout_console
     from rfod._cli.findings import NEAREST, collect, print_findings
     from rfod._cli.inputs import check_output, check_redact, check_training, named_columns, one_source, title_of
     from rfod._cli.rule import Rule
-    from rfod._io.sinks import open_sink
+    from rfod._cli.tables import cells_schema, cells_table, key_type_of, rows_schema, rows_table
     from rfod._io.sources import read_all
-    from rfod._report.html import write_page
+    from rfod._io.write import open_sink
+    from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
     from rfod.pipeline import fit_detect
 
@@ -72,31 +72,31 @@ def scan(
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
-    voice, rule = Voice(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
+    reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
     source = one_source(table, reading, read_options)
-    with voice.stage("reading"), voice.bar("reading", source) as bar:
-        piece = read_all(source, bar.advance)
-    voice.notes_of(source)
-    with voice.stage("forests"), voice.remarks(), naming(source.name):
-        check_training(piece.rows, key)
-        check_redact(piece.rows, redact)
-        params = named_columns(learning, piece.rows).params(read_options.kinds, SCAN_TRIM, voice.draws)
-        found = fit_detect(piece.rows, params, key=key)[1]
-    with voice.stage("findings"):
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
+        batch = read_all(source, bar.advance)
+    reporter.notes_of(source)
+    with reporter.stage("forests"), reporter.remarks(), naming(source.name):
+        check_training(batch.rows, key)
+        check_redact(batch.rows, redact)
+        params = named_columns(learning, batch.rows).params(read_options.kinds, SCAN_TRIM, reporter.draws)
+        found = fit_detect(batch.rows, params, key=key)[1]
+    with reporter.stage("findings"):
         flagged = rule.flag(found)
         order = np.argsort(-found.row_scores, kind="stable")
         worst = order[flagged[order]]
         n_flagged = len(worst)
         n_told = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
         told = worst[:n_told] if n_flagged or as_json else order[: min(NEAREST, n_told)]
-        findings = collect(found, piece, told)
+        findings = collect(found, batch, told)
         if output is not None:
             schema = (cells_schema if cells else rows_schema)(key_type_of(found))
             with open_sink(output, schema, csv_safe=csv_safe) as write:
-                write(cells_table(found, piece, worst) if cells else rows_table(found, piece, flagged))
+                write(cells_table(found, batch, worst) if cells else rows_table(found, batch, flagged))
     if report is not None:
-        with voice.stage("report"):
-            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table), lines=piece.lines)
+        with reporter.stage("report"):
+            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table), lines=batch.lines)
     if as_json:
         summary = {
             "source": source.name,
@@ -104,19 +104,19 @@ def scan(
             "n_columns": len(found.columns),
             "n_flagged": n_flagged,
             "rule": rule.words(),
-            "notes": voice.notes,
-            "seconds": {name: round(seconds, 3) for name, seconds in voice.seconds.items()},
+            "notes": reporter.notes,
+            "seconds": {name: round(seconds, 3) for name, seconds in reporter.seconds.items()},
             "findings": [finding.to_json() for finding in findings],
         }
         typer.echo(json.dumps(summary, ensure_ascii=False))
     elif output != "-" and not quiet:
         print_findings(stdout_console(), findings, n_flagged, rule, output)
-    voice.say(
+    reporter.say(
         f"{source.name}: {len(found):,} rows, {len(found.columns)} columns judged; {n_flagged:,} flagged "
-        f"({n_flagged / len(found):.2%}; {rule.words()}). {voice.times()}."
+        f"({n_flagged / len(found):.2%}; {rule.words()}). {reporter.times()}."
     )
     written = [path for path in (output, report) if path not in (None, "-")]
     if written:
-        voice.say(f"written: {', '.join(map(str, written))}")
+        reporter.say(f"written: {', '.join(map(str, written))}")
     if fail_above is not None and n_flagged > fail_above * len(found):
         raise typer.Exit(FINDINGS_ABOVE)

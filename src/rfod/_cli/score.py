@@ -53,11 +53,11 @@ def score(
 
     from rich.text import Text
 
-    from rfod._cli.console import Voice, shown, stdout_console
+    from rfod._cli.console import Reporter, shown, stdout_console
     from rfod._cli.findings import print_findings
     from rfod._cli.inputs import as_model_reads, open_model
     from rfod._cli.rule import Rule
-    from rfod._cli.stream import Answers, judge_source, targets_for
+    from rfod._cli.streaming import Answers, judge_source, targets_for
     from rfod._io.sources import expand, open_query, open_source
 
     choosing.check()
@@ -68,8 +68,8 @@ def score(
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
     targets = targets_for(places, output, cells, [model, *(tables or [])])
-    voice, rule = Voice(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
-    with voice.stage("loading"):
+    reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
+    with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.columns}
     read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
@@ -81,7 +81,7 @@ def score(
         else:
             source = open_source(place, read_options)
         n_told = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        tally = judge_source(fitted, source, key, Answers(rule, target, cells, n_told, csv_safe), voice, jobs)
+        tally = judge_source(fitted, source, key, Answers(rule, target, cells, n_told, csv_safe), reporter, jobs)
         if as_json:
             summaries.append(
                 {
@@ -89,7 +89,7 @@ def score(
                     "n_rows": tally.n_rows,
                     "n_flagged": tally.n_flagged,
                     "rule": rule.words(),
-                    "notes": voice.notes,
+                    "notes": reporter.notes,
                     "findings": [finding.to_json() for finding in tally.findings[: tally.n_flagged]],
                 }
             )
@@ -97,13 +97,13 @@ def score(
             if len(places) > 1:
                 stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)
             print_findings(stdout_console(), tally.findings, tally.n_flagged, rule, target)
-        voice.say(
+        reporter.say(
             f"{source.name}: {tally.n_rows:,} rows judged; {tally.n_flagged:,} flagged "
             f"({tally.n_flagged / tally.n_rows:.2%}; {rule.words()})."
         )
         share_above |= fail_above is not None and tally.n_flagged > fail_above * tally.n_rows
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))
-    voice.say(f"{voice.times()}.")
+    reporter.say(f"{reporter.times()}.")
     if share_above:
         raise typer.Exit(FINDINGS_ABOVE)

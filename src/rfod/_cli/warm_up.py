@@ -12,10 +12,10 @@ def warm_up(*, quiet: options.Quiet = False) -> None:
 
     Example: rfod warm-up
     """
-    from rfod._cli.console import Voice
-    from rfod._run.progress import compile_ahead
+    from rfod._cli.console import Reporter
+    from rfod._model.progress import compile_ahead
 
-    voice = Voice(quiet)
-    with voice.stage("compiling"), voice.remarks():
-        compile_ahead(voice.draws)
-    voice.say(f"kernels are ready. {voice.times()}.")
+    reporter = Reporter(quiet)
+    with reporter.stage("compiling"), reporter.remarks():
+        compile_ahead(reporter.draws)
+    reporter.say(f"kernels are ready. {reporter.times()}.")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import kernels, votes
-from rfod._forest.bench import Arrays, bench, fitness_buffers, space_for, workspace
+from rfod._forest import class_sums, kernels
+from rfod._forest.buffers import Arrays, bench, fitness_buffers, space_for, workspace
 from rfod._forest.params import GrowthParams
 from rfod._forest.prune import keep_best
 from rfod.exceptions import SchemaError
@@ -32,7 +32,7 @@ class Predictors:
     """The binned table as forests see it: one matrix for all targets."""
 
     codes: NDArray[np.uint8]  # (features, rows)
-    is_set: NDArray[np.bool_]
+    is_categorical: NDArray[np.bool_]
     n_codes: NDArray[np.int64]
     column: NDArray[np.int64]  # the table column each feature was made from
 
@@ -142,11 +142,11 @@ class Forest:
             n_votes, summed = self._sum_shares(leaves, first, bags, own.shape[1])
             if shares is not None:
                 shares[part] = self._as_shares(n_votes, summed)
-            votes.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
+            class_sums.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
             if self._table is None:
-                votes.spread_shares(leaves, first, *self.trees.shares, bags, best[part], n_votes, own)
+                class_sums.spread_shares(leaves, first, *self.trees.shares, bags, best[part], n_votes, own)
             else:
-                votes.spread_table(leaves, first, *self._table, bags, best[part], n_votes, own)
+                class_sums.spread_table(leaves, first, *self._table, bags, best[part], n_votes, own)
             out[:, part] = own
         return best, out
 
@@ -168,10 +168,10 @@ class Forest:
         n_votes = np.zeros(n_rows, dtype=np.int64)
         if self._table is None:
             summed = np.zeros((n_rows, self.n_classes))
-            votes.sum_shares(leaves, first, *self.trees.shares, bags, n_votes, summed)
+            class_sums.sum_shares(leaves, first, *self.trees.shares, bags, n_votes, summed)
         else:
             summed = np.zeros((n_rows, int(self._table[1])))
-            votes.sum_table(leaves, first, *self._table, bags, n_votes, summed.reshape(-1))
+            class_sums.sum_table(leaves, first, *self._table, bags, n_votes, summed.reshape(-1))
         return n_votes, summed
 
     @cached_property
@@ -204,7 +204,9 @@ class Forest:
         in_bag: NDArray[np.uint8],
         heard: tuple[NDArray[np.int64], Floats, Floats],
     ) -> None:
-        kernels.ask_trees(_as_columns(block), *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard)
+        kernels.route_and_average(
+            _as_columns(block), *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard
+        )
 
     def _leaves_by_classes(
         self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]
@@ -300,7 +302,7 @@ def grow_into(
     allowed, n_rows = predictors.without(target.column), len(target.rows)
     n_drawn, _, n_features, n_classes, min_leaf = _sizes(predictors, target, params)
     center = kernels.grow_trees(
-        (predictors.codes, predictors.is_set, predictors.n_codes, allowed),
+        (predictors.codes, predictors.is_categorical, predictors.n_codes, allowed),
         (target.rows, target.values, target.classes),
         n_classes,
         np.uint64(params.seed),
@@ -334,12 +336,14 @@ def measure_fitness(
     return fitness
 
 
-def is_tree(words: NDArray[np.int64], n_leaves: int, n_codes: NDArray[np.int64], is_set: NDArray[np.bool_]) -> bool:
+def is_tree(
+    words: NDArray[np.int64], n_leaves: int, n_codes: NDArray[np.int64], is_categorical: NDArray[np.bool_]
+) -> bool:
     """Whether words are one well-formed tree over these features; n_codes is 0 for those it must not use."""
     if not 0 < n_leaves <= len(words):
         return False
     seen = (np.zeros(n, dtype=np.uint8) for n in (len(words), len(words), n_leaves))
-    return bool(kernels.check_tree(words, n_leaves, n_codes, is_set, *seen))
+    return bool(kernels.check_tree(words, n_leaves, n_codes, is_categorical, *seen))
 
 
 def prune(

@@ -25,7 +25,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from rfod._forest.compiled import MINUS_ONE, ONE, ZERO, exact, inner, kernel, merged
+from rfod._forest.jit import MINUS_ONE, ONE, ZERO, exact, inner, kernel, merged
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -439,7 +439,7 @@ def _split_values(
 ):
     """Best split of rows start..end by variance reduction: (gain, feature or -1, threshold, shift); `best_set` where
     the feature is a set. Looks at `n_tried` features, and at further ones until there is a split at all."""
-    candidates, slot_of, is_set, n_codes = features
+    candidates, slot_of, is_categorical, n_codes = features
     histograms, share, present, hand_feature, hand_base, best_set = scratch
     mask, packed, total = histograms
     best_gain, best_feature, best_threshold, best_shift = least_gain, MINUS_ONE, ZERO, ZERO
@@ -467,7 +467,7 @@ def _split_values(
             feature = hand_feature[hand]
             if n_hand >= HAND - 1 and not is_few:
                 _mark_codes(n_codes[feature], hand, histograms)
-            if not is_set[feature]:
+            if not is_categorical[feature]:
                 gain, low, high, side, left_weight = _scan_ordered(hand, histograms, node_packed, node_mean, min_leaf)
                 if gain > _AHEAD * best_gain:
                     best_gain, best_feature = gain, feature
@@ -501,7 +501,7 @@ def _split_classes(
     counting,
 ):
     """The same by Gini impurity, for more than two classes."""
-    candidates, slot_of, is_set, n_codes = features
+    candidates, slot_of, is_categorical, n_codes = features
     matrix, row_packed, _, row_class = table
     (mask, packed, total), share, present, _, _, best_set = scratch
     node_counts, left, node_weights, left_weights, joint, grouped, group_end = counting
@@ -543,7 +543,7 @@ def _split_classes(
                 code = np.uint64(matrix[base + row_of[i]])
                 grouped[group_end[code]] = row_of[i]
                 group_end[code] += 1
-        if is_set[feature]:
+        if is_categorical[feature]:
             for i in range(n_present):
                 code = present[i]
                 if use_joint:
@@ -555,7 +555,7 @@ def _split_classes(
             _order_by_share(present, n_present, packed, total, share)
 
         # Ordered features with missing values: a pass with missing first (left), one without it (right).
-        has_missing = present[0] == 0 and not is_set[feature]
+        has_missing = present[0] == 0 and not is_categorical[feature]
         for scan_pass in range(2 if has_missing else 1):
             if scan_pass == 1:
                 for i in range(1, n_present):
@@ -571,7 +571,7 @@ def _split_classes(
                 )
             if gain > _AHEAD * best_gain:
                 best_gain, best_feature = gain, feature
-                if is_set[feature]:
+                if is_categorical[feature]:
                     best_threshold, best_shift = ZERO, ZERO
                     _write_set(present, n_present, cut, packed, node_packed, best_set)
                 else:
@@ -821,7 +821,7 @@ def _grow_tree(
     follow the `n_entries` that there are. Returns how many words and leaves it has, and how many entries there are
     then."""
     matrix, row_packed, row_total, row_class = table
-    _, slot_of, is_set, n_codes = features
+    _, slot_of, is_categorical, n_codes = features
     row_of, spare_of = lists
     leaf_value, leaf_variance = leaf_numbers
     entry_end, entry_class, entry_share = entries
@@ -931,7 +931,7 @@ def _grow_tree(
             continue
         importances[best_feature] += best_gain
         child = n_words
-        n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_set[best_feature] else 0
+        n_set_words = ((n_codes[best_feature] - 1) >> 6) + 1 if is_categorical[best_feature] else 0
         for word in range(n_set_words):
             words[child + word] = best_set[word]
         words[word_at] = (
@@ -965,11 +965,12 @@ def grow_trees(
     """Grow trees for one target column, as many as there is room for in `out`, and pick the rows to measure their
     fitness on.
 
-    predictors: codes (features, rows) uint8, is_set and n_codes per feature, and the features a tree may use; target:
-    rows that have one; values float64 per table row (numeric, n_classes = 0) or classes int32 per table row. `bench` is
-    room to work in, `out` is where the trees go, one after another; see bench.py. Returns the mean of a numeric target.
+    predictors: codes (features, rows) uint8, is_categorical and n_codes per feature, and the features a tree may use;
+    target: rows that have one; values float64 per table row (numeric, n_classes = 0) or classes int32 per table row.
+    `bench` is room to work in, `out` is where the trees go, one after another; see buffers.py. Returns
+    the mean of a numeric target.
     """
-    (codes, is_set, n_codes, allowed), (rows, values, classes) = predictors, target
+    (codes, is_categorical, n_codes, allowed), (rows, values, classes) = predictors, target
     state, times, drawn, source, table, slot_of, candidates, scratch, counting, lists, stack = bench
     (words, word_ends, leaf_ends), leaf_numbers, entries, (judges, n_judges, importances) = out
     (leaf_value, leaf_variance), (entry_end, entry_class, entry_share) = leaf_numbers, entries
@@ -982,7 +983,7 @@ def grow_trees(
             center += (values[rows[i]] - center) / (i + 1)
     for p in range(n_predictors):
         slot_of[allowed[p]] = p
-    features = (candidates, slot_of, is_set, n_codes)
+    features = (candidates, slot_of, is_categorical, n_codes)
     n_words_before, n_leaves_before, n_entries = ZERO, ZERO, ZERO
     word_ends[0] = leaf_ends[0] = 0
 
@@ -1208,7 +1209,7 @@ def _find_class(entry_class, low, high, klass):
 
 
 @kernel
-def ask_trees(columns, words, word_starts, leaf_starts, workspace, leaves, says, in_bag, heard):
+def route_and_average(columns, words, word_starts, leaf_starts, workspace, leaves, says, in_bag, heard):
     """Send rows down all trees; columns as in `_descend`. leaves[tree, i] is then the leaf of row i in the tree,
     counted over all trees; it may be that of the last tree only, when there is room for no more.
 
@@ -1276,7 +1277,7 @@ def _hear_some(leaves, is_out, leaf_value, leaf_variance, n_votes, first, total,
 
 
 @kernel
-def check_tree(words, n_leaves, n_codes, is_set, is_node, is_taken, leaf_met):
+def check_tree(words, n_leaves, n_codes, is_categorical, is_node, is_taken, leaf_met):
     """Whether words are one well-formed tree over these features: every word is reached once, every leaf number from 0
     to n_leaves - 1 occurs once. Children lie behind their parent, so there are no cycles. is_node and is_taken are
     zeros, as many as words, leaf_met as many as leaves."""
@@ -1302,7 +1303,7 @@ def check_tree(words, n_leaves, n_codes, is_set, is_node, is_taken, leaf_met):
         if feature >= n_codes.shape[0] or n_codes[feature] == 0:  # 0: a feature this tree must not use
             return False
         n_set_words = (word >> 25) & 7
-        expected_words = ((n_codes[feature] - 1) >> 6) + 1 if is_set[feature] else 0
+        expected_words = ((n_codes[feature] - 1) >> 6) + 1 if is_categorical[feature] else 0
         first = child + n_set_words
         if n_set_words != expected_words or child <= at or first + 1 >= n_words:
             return False

@@ -18,16 +18,17 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from rfod._forest import company, kernels, members, votes
-from rfod._forest.bench import space_for
+from rfod._forest import class_sums, kernels, leaf_sample, sample_kernels
+from rfod._forest.buffers import space_for
 from rfod._forest.forest import Forest, Predictors, Target, Trees, grow_into, is_tree, measure_fitness
 from rfod._forest.params import GrowthParams
-from rfod._table.binning import Feature
+from rfod._table.bins import Feature
 
 Report = Callable[[int, int], None]
 """Called as report(functions compiled, functions in all)."""
 
-_N_FUNCTIONS = sum(isinstance(found, Dispatcher) for part in (kernels, members, votes) for found in vars(part).values())
+_MODULES = (kernels, sample_kernels, class_sums)
+_N_FUNCTIONS = sum(isinstance(found, Dispatcher) for part in _MODULES for found in vars(part).values())
 _ONE_ROW = np.zeros(1, dtype=np.int64)
 _BLOCK = np.zeros((1, 1), dtype=np.uint8, order="F")
 _IN_NO_BAG = np.zeros((1, 1), dtype=np.uint8)
@@ -168,13 +169,13 @@ def _predict_classes(n_classes: int) -> None:
 
 
 def _weigh() -> None:
-    alike = company.gather(_forest(0), _BLOCK, _ONE_ROW)
+    alike = leaf_sample.gather(_forest(0), _BLOCK, _ONE_ROW)
     alike.weights(_BLOCK, _ONE_ROW)
     alike.places(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
 
 
 def _measure() -> None:
-    company.neighbours([np.zeros(1)], np.zeros(1, dtype=np.bool_), np.ones(1)).distances([np.zeros(1)], _ONE_ROW)
+    leaf_sample.neighbours([np.zeros(1)], np.zeros(1, dtype=np.bool_), np.ones(1)).distances([np.zeros(1)], _ONE_ROW)
 
 
 # In the order in which a fit needs them; growing takes as long as all that follow, which a second process does.

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from rfod._io.batches import Batch
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What Arrow raises for a damaged file; names of columns may be no UTF-8."""
@@ -39,7 +39,7 @@ class ColumnarSource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_read, self._n_rows
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows in the order of the file names, one batch in memory at a time."""
         columns = self._options.picked(self._schema.names)
         schema = pa.schema([self._schema.field(name) for name in columns])
@@ -48,7 +48,7 @@ class ColumnarSource:
                 for batch in self._batches(fragment, columns):
                     batch.validate(full=True)  # Arrow takes offsets and texts in a file as they are
                     table = _as_schema(pa.Table.from_batches([batch]), schema, fragment)
-                    yield Piece(table, self._n_read)
+                    yield Batch(table, self._n_read)
                     self._n_read += batch.num_rows
             except READ_ERRORS as error:
                 raise InputError(_message(fragment.path, error)) from error
@@ -105,13 +105,13 @@ class IpcStreamSource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_read, None
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows, in the batches of the stream."""
         try:
             for batch in self._reader:
                 batch.validate(full=True)
                 if batch.num_rows:
-                    yield Piece(pa.Table.from_batches([batch]), self._n_read)
+                    yield Batch(pa.Table.from_batches([batch]), self._n_read)
                     self._n_read += batch.num_rows
         except READ_ERRORS as error:
             raise InputError(_message(self.name, error)) from error

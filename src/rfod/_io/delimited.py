@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 from numpy.typing import NDArray
 
+from rfod._io.batches import Batch, cut
 from rfod._io.dialect import find_dialect
 from rfod._io.encoding import Utf8Stream
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Planner
 from rfod._io.quotes import READ_BYTES, MendedStream, Mender
 from rfod._io.streams import closing_on_error, open_bytes, unpack
@@ -60,7 +60,7 @@ class DelimitedSource:
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows; the first ones are looked at together to decide what each column holds."""
         names = self._options.picked(self.dialect.names)
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._io.batches import Batch, cut
 from rfod._io.encoding import Utf8Stream
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Plan, Planner
 from rfod._io.records import DECODE_ERRORS, DECODER, reason_of, table_of, table_of_lines
 from rfod._io.streams import closing_on_error, open_bytes, unpack
@@ -47,7 +47,7 @@ class JsonSource:
     def progress(self) -> tuple[int, int | None]:
         return self._bytes.n_read, self._bytes.n_total
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows; texts are read as numbers and dates like those of a CSV file."""
         planner = Planner(self.name, self.notes, self._options.kinds, self._options.decimal, self._options.told)
         schema: pa.Schema | None = None

@@ -1,4 +1,4 @@
-"""What each text column of a source holds: decided once, on its first rows, and applied to every piece alike."""
+"""What each text column of a source holds: decided once, on its first rows, and applied to every batch alike."""
 
 from __future__ import annotations
 

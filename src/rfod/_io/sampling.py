@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._io.pieces import Piece
+from rfod._io.batches import Batch
 
 
 class RowSampler:
     """Keeps the rows with the smallest of one random number each, at most `n_rows` of them.
 
-    Which rows these are depends on the seed and the order of the rows, not on how they are cut into pieces. A source
+    Which rows these are depends on the seed and the order of the rows, not on how they are cut into batches. A source
     with fewer rows is kept whole.
     """
 
@@ -26,13 +26,13 @@ class RowSampler:
         self._n_kept = 0
         self.n_seen = 0
 
-    def add(self, piece: Piece) -> None:
-        """Offer the rows of a piece, in the order of the source."""
-        n_rows = piece.rows.num_rows
+    def add(self, batch: Batch) -> None:
+        """Offer the rows of a batch, in the order of the source."""
+        n_rows = batch.rows.num_rows
         draws = self._random.random(n_rows)
         positions = np.arange(self.n_seen, self.n_seen + n_rows)
         self.n_seen += n_rows
-        rows = piece.rows
+        rows = batch.rows
         if self._below < 1.0:
             chosen = np.flatnonzero(draws < self._below)
             rows, draws, positions = rows.take(pa.array(chosen)), draws[chosen], positions[chosen]
@@ -54,10 +54,10 @@ class RowSampler:
         self._tables, self._draws, self._positions = [table.combine_chunks()], [draws], [positions]
         self._n_kept = len(draws)
 
-    def rows(self) -> Piece:
+    def rows(self) -> Batch:
         """The sample; `lines` is left out, since its rows are not consecutive."""
         self._shrink()
-        return Piece(self._tables[0], 0)
+        return Batch(self._tables[0], 0)
 
     def positions(self) -> NDArray[np.int64]:
         """Where the rows of the sample stand in the source."""

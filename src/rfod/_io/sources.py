@@ -13,14 +13,14 @@ from typing import BinaryIO, cast
 import numpy as np
 import pyarrow as pa
 
+from rfod._io.batches import Batch, Source
 from rfod._io.columnar import FORMATS, ColumnarSource, IpcStreamSource
-from rfod._io.databases import SCHEMES, QuerySource
+from rfod._io.database import SCHEMES, QuerySource
 from rfod._io.delimited import DelimitedSource
 from rfod._io.errors import InputError
 from rfod._io.jsonlines import JsonSource
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece, Source
 from rfod._io.signatures import binary_format, is_workbook
 from rfod._io.spreadsheet import ENDINGS as SPREADSHEETS
 from rfod._io.spreadsheet import SpreadsheetSource
@@ -222,18 +222,18 @@ class ChainedSource:
         read, totals = zip(*(source.progress() for source in self._sources), strict=True)
         return sum(read), None if None in totals else sum(total or 0 for total in totals)
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows; columns are matched by name."""
         names: list[str] | None = None
         n_read = 0
         for source in self._sources:
-            for piece in source.pieces():
+            for batch in source.batches():
                 if names is None:
-                    names = piece.rows.column_names
-                if set(names) != set(piece.rows.column_names):
-                    raise InputError(_differing(source.name, names, piece.rows.column_names))
-                yield Piece(piece.rows.select(names), n_read, None)
-                n_read += piece.rows.num_rows
+                    names = batch.rows.column_names
+                if set(names) != set(batch.rows.column_names):
+                    raise InputError(_differing(source.name, names, batch.rows.column_names))
+                yield Batch(batch.rows.select(names), n_read, None)
+                n_read += batch.rows.num_rows
 
 
 def _differing(name: str, wanted: Sequence[str], found: Sequence[str]) -> str:
@@ -244,16 +244,16 @@ def _differing(name: str, wanted: Sequence[str], found: Sequence[str]) -> str:
     return f"{name}: other columns than the files before it: {' and '.join(parts)}. Hint: read them one by one."
 
 
-def read_all(source: Source, tick: Callable[[int], None] | None = None) -> Piece:
-    """The whole source in memory; `tick` is told the rows of each piece."""
+def read_all(source: Source, tick: Callable[[int], None] | None = None) -> Batch:
+    """The whole source in memory; `tick` is told the rows of each batch."""
     tables, lines = [], []
-    for piece in source.pieces():
-        tables.append(piece.rows)
-        lines.append(piece.lines)
+    for batch in source.batches():
+        tables.append(batch.rows)
+        lines.append(batch.lines)
         if tick is not None:
-            tick(piece.rows.num_rows)
+            tick(batch.rows.num_rows)
     if not tables:
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
     known = [part for part in lines if part is not None]
     joined = np.concatenate(known) if len(known) == len(lines) else None
-    return Piece(pa.concat_tables(tables, promote_options="permissive"), 0, joined)
+    return Batch(pa.concat_tables(tables, promote_options="permissive"), 0, joined)

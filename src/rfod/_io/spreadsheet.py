@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from rfod._io.batches import Batch, cut
 from rfod._io.dialect import column_names
 from rfod._io.errors import InputError
 from rfod._io.notes import Notes
 from rfod._io.options import ReadOptions
-from rfod._io.pieces import Piece, cut
 from rfod._io.plans import Planner
 from rfod._io.streams import closing_on_error, open_bytes, unpack
 
@@ -73,7 +73,7 @@ class SpreadsheetSource:
     def progress(self) -> tuple[int, int | None]:
         return self._n_given, self._n_rows
 
-    def pieces(self) -> Generator[Piece, None, None]:
+    def batches(self) -> Generator[Batch, None, None]:
         """The rows, in order. A sheet is read as a whole: it has a million rows at most."""
         options = self._options
         with self._bytes, self._readable():
@@ -87,9 +87,9 @@ class SpreadsheetSource:
         table = pa.table({name: _array(columns[name], options.kinds.get(name)) for name in picked})
         planner = Planner(self.name, self.notes, options.kinds, options.decimal, options.told)
         self._n_rows = table.num_rows
-        for piece in cut(planner.convert(table, lines), lines, 0, options.batch_rows):
-            self._n_given += piece.rows.num_rows
-            yield piece
+        for batch in cut(planner.convert(table, lines), lines, 0, options.batch_rows):
+            self._n_given += batch.rows.num_rows
+            yield batch
 
     def _read(self, data: bytes) -> _Sheet:
         with self._calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)) as workbook:

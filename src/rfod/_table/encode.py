@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.columns import NATURAL_FAMILIES, Column
-from rfod._table.frames import Table
 from rfod._table.schema import READABLE_FAMILIES
+from rfod._table.table import Table
 from rfod._table.values import (
     INFINITE,
     MISSING,

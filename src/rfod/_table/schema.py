@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from rfod._table.columns import NATURAL_FAMILIES, STORED_FAMILY, Column, Schema
-from rfod._table.frames import Table, listed
 from rfod._table.guess import LeftOut, guess_kind
+from rfod._table.table import Table, listed
 from rfod._table.values import (
     Category,
     as_category,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.frames import has_exact_floats, nan_as_null
+from rfod._table.table import has_exact_floats, nan_as_null
 from rfod.params import Kind
 
 Family = Literal["number", "text", "boolean", "datetime", "time", "duration", "null", "other"]

@@ -1,1 +1,0 @@
-"""Figures, one file each: plain data and layout first, a plotly figure at the end."""

@@ -1,0 +1,1 @@
+"""Findings and the reasons for them."""

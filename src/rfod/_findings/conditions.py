@@ -1,0 +1,241 @@
+"""One condition on a column: what it asks, which rows meet it, and how a person would say it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._findings.rounding import n_digits, roundest, roundest_moment, roundest_seconds
+from rfod._table.bins import Feature
+from rfod._table.columns import Column
+from rfod._table.encode import one_line, value_text
+from rfod._table.values import MISSING
+
+Mask = NDArray[np.bool_]
+
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August"]
+_MONTHS += ["September", "October", "November", "December"]
+_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
+MANY_DIGITS = 6
+LEAST = 1e-3  # seconds; dates are not told more exactly
+SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
+_DATE_WORDS = {"<": "before", "<=": "up to", ">": "after", ">=": "from"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is asked of a column, or of a part of its date."""
+
+    column: str
+    part: str
+    """"value", or "month", "day", "weekday" (Monday is 0), "hour" or "minute" of a date, in UTC."""
+    relation: str
+    """"<", "<=", ">", ">=", "=", "between" (both included), "one of", "not", "missing" or "present"."""
+    values: tuple[Any, ...]
+    """What is compared with: categories; numbers; seconds since 1970, since midnight or of length."""
+    text: str
+    """The condition in words."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain types."""
+        return {
+            "column": self.column,
+            "part": self.part,
+            "relation": self.relation,
+            "values": list(self.values),
+            "text": self.text,
+        }
+
+
+def holds(condition: Condition, column: Column, feature: Feature, values: NDArray[Any]) -> Mask:
+    """Which values of an encoded column meet a condition."""
+    relation, wanted = condition.relation, condition.values
+    if column.is_categorical:
+        if relation in ("missing", "present"):
+            return np.asarray((values == MISSING) == (relation == "missing"))
+        codes = [column.categories.index(category) for category in wanted]
+        inside = np.isin(values, codes)
+        return np.asarray(~inside & (values != MISSING) if relation == "not" else inside)
+    numbers = feature.numbers(values)
+    if relation in ("missing", "present"):
+        return np.asarray(np.isnan(numbers) == (relation == "missing"))
+    if relation == "between":
+        return np.asarray((numbers >= wanted[0]) & (numbers <= wanted[1]))
+    compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal}
+    return np.asarray(compare[relation](numbers, wanted[0]))
+
+
+def gap_condition(column: Column, missing: bool) -> Condition:
+    """Whether there is a value."""
+    name = name_text(column.name)
+    if missing:
+        return Condition(column.name, "value", "missing", (), f"{name} is missing")
+    return Condition(column.name, "value", "present", (), f"{name} is not missing")
+
+
+def set_condition(column: Column, codes: Sequence[int], excluded: bool = False) -> Condition:
+    """One of few categories, or none of them."""
+    categories = tuple(column.categories[code] for code in codes)
+    words = [category_text(text) for text in value_text(column, np.array(codes, dtype=np.int32))]
+    name, listed = name_text(column.name), alternatives(words)
+    if excluded:
+        return Condition(column.name, "value", "not", categories, f"{name} is not {listed}")
+    if len(words) == 1:
+        return Condition(column.name, "value", "=", categories, f"{name} = {listed}")
+    return Condition(column.name, "value", "one of", categories, f"{name} is {listed}")
+
+
+def range_condition(
+    column: Column, feature: Feature, low: int, high: int, known: NDArray[np.float64], own: NDArray[np.float64]
+) -> Condition | None:
+    """Codes `low` to `high` of an ordered feature, in round numbers of its column.
+
+    `known` are the feature's numbers in the sample, `own` those of the rows it is said of. Bounds are moved to rounder
+    numbers as long as hardly any of the sample change sides; one that nothing in the sample lies beyond is left out.
+    """
+    present = known[~np.isnan(known)]
+    from_edge = float(feature.edges[low - 2]) if low >= 2 else -math.inf
+    to_edge = float(feature.edges[high - 1]) if high <= len(feature.edges) else math.inf
+    inside = np.append(present[(present > from_edge) & (present <= to_edge)], own)
+    below, above = present[present <= from_edge], present[present > to_edge]
+    inside.sort()
+    slack = int(SLACK * len(inside))
+    least, most = float(min(inside[slack], *own)), float(max(inside[len(inside) - 1 - slack], *own))
+    bound = _Bounds(column, feature.part, bool(np.all(present == np.floor(present))))
+    if not len(below) and not len(above):
+        return gap_condition(column, False) if np.isnan(known).any() else None
+    if inside[0] == inside[-1] and bound.is_whole:
+        return bound.condition("=", least)
+    if feature.part in _NAMES:
+        first = float(inside[0]) if len(below) else float(feature.part == "month")
+        last = float(inside[-1]) if len(above) else {"month": 12.0, "weekday": 6.0}[feature.part]
+        return bound.condition("between", first, last)
+    before = float(np.sort(below)[-1 - min(slack, len(below) - 1)]) if len(below) else math.nan
+    beyond = float(np.sort(above)[min(slack, len(above) - 1)]) if len(above) else math.nan
+    if not len(below):
+        return bound.condition(*bound.highest(most, beyond, to_edge))
+    if not len(above):
+        return bound.condition(*bound.lowest(before, least, from_edge))
+    first = bound.rounded(before, least, from_edge)
+    last = bound.last(most, beyond, to_edge)
+    return bound.condition("between", first, last)
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """How bounds of one column are chosen and said."""
+
+    column: Column
+    part: str
+    all_whole: bool
+
+    @property
+    def is_number(self) -> bool:
+        return self.part != "value" or self.column.kind == "numeric"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are whole numbers, of which one alone is worth naming."""
+        return self.is_number and self.all_whole
+
+    def rounded(self, above: float, up_to: float, near: float) -> float:
+        """A round number in (above, up_to]."""
+        if not math.isfinite(near):
+            near = up_to
+        if self.is_number:
+            return roundest(above, up_to, near)
+        if (
+            above < 0 and up_to <= 0
+        ):  # asked for [-up_to, -above), whose roundest number is not that of the mirror image
+            return up_to
+        if self.column.kind == "datetime":
+            return roundest_moment(above, up_to)
+        return roundest_seconds(above, up_to)
+
+    def last(self, most: float, above: float, near: float) -> float:
+        """A round number in [most, above)."""
+        if self.is_number:
+            return -self.rounded(-above, -most, -near)
+        second_before = math.ceil(above) - 1.0
+        return self.rounded(most - LEAST, second_before, near) if second_before > most else most
+
+    def highest(self, most: float, above: float, near: float) -> tuple[str, float]:
+        """`< x` or `<= x`, for values of at most `most`."""
+        limit = self.rounded(most, above, near)
+        if self.is_number and n_digits(most) < n_digits(limit) + (self.is_whole and limit == above):
+            return "<=", most
+        return "<", limit
+
+    def lowest(self, below: float, least: float, near: float) -> tuple[str, float]:
+        """`> x` or `>= x`, for values of at least `least`."""
+        limit = self.rounded(below, least, near)
+        if self.is_number and n_digits(below) < n_digits(limit):
+            return ">", below
+        return (">=" if limit == least or self.is_whole or not self.is_number else ">"), limit
+
+    def condition(self, relation: str, *values: float) -> Condition:
+        name = name_text(self.column.name)
+        subject = name if self.part == "value" else f"{self.part} of {name}"
+        words = [self.text(value) for value in values]
+        if relation == "between" and values[0] == values[1]:
+            relation, values = "=", values[:1]
+        if relation == "between":
+            is_date = self.column.kind == "datetime" and self.part == "value"
+            between = ("from", "to") if is_date or self.part in _NAMES else ("between", "and")
+            text = f"{subject} {between[0]} {words[0]} {between[1]} {words[1]}"
+        elif self.column.kind == "datetime" and self.part == "value" and relation in _DATE_WORDS:
+            text = f"{subject} {_DATE_WORDS[relation]} {words[0]}{' on' if relation == '>=' else ''}"
+        else:
+            text = f"{subject} {relation} {words[0]}"
+        return Condition(self.column.name, self.part, relation, tuple(values), text)
+
+    def text(self, value: float) -> str:
+        if self.part in _NAMES:
+            return _NAMES[self.part][round(value)]
+        if self.is_number:
+            return exact_text(value)
+        return value_text(self.column, np.array([value]))[0]
+
+
+def exact_text(value: float) -> str:
+    """A number in all its digits, without an exponent where it can do without."""
+    if value == 0:
+        return "0"
+    text = f"{value:.15g}"
+    if "e" in text and 1e-7 < abs(value) < 1e18:
+        text = f"{value:.{max(0, 14 - math.floor(math.log10(abs(value))))}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return grouped(text)
+
+
+def grouped(text: str) -> str:
+    """A number of many digits with commas between thousands; other texts, years and postcodes as they are."""
+    whole, point, fraction = text.partition(".")
+    digits = whole.removeprefix("-")
+    if len(digits) < MANY_DIGITS or not (digits + fraction).isdecimal() or not (digits + fraction).isascii():
+        return text
+    return f"{int(whole):,}{point}{fraction}"
+
+
+def name_text(name: str) -> str:
+    """The name of a column on one line."""
+    return category_text(one_line(name))
+
+
+def category_text(text: str) -> str:
+    """A category among other words: in quotes where it would not be seen."""
+    return text if text and text == text.strip() else f"'{text}'"
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """a, b or c"""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,1 @@
+"""A fitted model: how it is made, what it holds, how it judges rows."""

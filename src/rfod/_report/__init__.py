@@ -1,1 +1,0 @@
-"""The report: findings as plain data, and one HTML file that shows them."""

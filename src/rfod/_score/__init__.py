@@ -1,1 +1,0 @@
-"""From predictions to cell scores to row scores: pure functions over arrays."""

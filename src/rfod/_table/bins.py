@@ -1,0 +1,233 @@
+"""Every predictor as one byte per row: bins of numbers, codes of categories, 0 for missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rfod._table.columns import Column, Schema
+from rfod._table.values import MISSING
+from rfod.exceptions import ModelFormatError
+
+SAMPLE_ROWS = 200_000
+MAX_CODES = 256
+
+_PARTS_OF_KIND = {"datetime": ("month", "day", "weekday", "hour", "minute"), "time": ("hour",)}
+_EPOCH_LIMIT = 1e13  # seconds; some 300,000 years, where numpy's calendar still works
+
+_TOGETHER = np.uint64(1024)
+
+Encoded = Callable[[int], NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """How a column, or a calendar part of it, becomes codes below `n_codes`."""
+
+    column: int
+    """Index into the columns of the schema."""
+    part: str
+    """"value", or a part of the calendar: "month", "day", "weekday", "hour", "minute" (in UTC)."""
+    is_categorical: bool
+    """Codes are categories, to be split by sets; otherwise they are ordered."""
+    n_codes: int
+    edges: NDArray[np.float64]
+    """Strictly ascending, n_codes - 2 of them; a value's code is 1 + the number of edges below it. Empty for sets."""
+    shared: bool = False
+    """The last code of a set stands for all rarer categories, and for those never seen."""
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.uint8]:
+        """The codes of an encoded column."""
+        if self.is_categorical:
+            codes = np.minimum(values + 1, self.n_codes - 1)
+            unseen = self.n_codes - 1 if self.shared else 0
+            return np.where(values >= 0, codes, np.where(values == MISSING, 0, unseen)).astype(np.uint8)
+        codes = np.empty(len(values), dtype=np.uint8)
+        numbers = np.require(self.numbers(values), requirements=["C", "W"])  # what the kernel is compiled for
+        edges = np.full(255, np.inf)
+        edges[: len(self.edges)] = self.edges
+        _place(edges, numbers, codes)
+        return codes
+
+    def numbers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What edges are compared with: the values of an ordered column, or a part of the calendar."""
+        return _part(values, self.part)
+
+
+@njit(cache=True, nogil=True)
+def _place(edges, numbers, codes):  # type: ignore[no-untyped-def]
+    """codes[i] = 1 + the number of edges below numbers[i], 0 for NaN; edges are filled up with infinity to 255. Many
+    numbers take a step of their search before the next one is taken: none has to wait for the one before."""
+    n_rows = np.uint64(numbers.shape[0])
+    for start in range(np.uint64(0), n_rows, _TOGETHER):
+        end = start + _TOGETHER if start + _TOGETHER < n_rows else n_rows
+        for i in range(start, end):
+            codes[i] = 0
+        for step in range(8):
+            bit = np.uint64(7 - step)
+            before_half = edges[(1 << bit) - 1 :]
+            for i in range(start, end):
+                low = np.uint64(codes[i])
+                codes[i] = low + (np.uint64(before_half[low] < numbers[i]) << bit)
+        for i in range(start, end):
+            codes[i] = codes[i] + 1 if numbers[i] == numbers[i] else 0
+
+
+def _part(seconds: NDArray[np.float64], part: str) -> NDArray[np.float64]:
+    """A part of the calendar in UTC; the values themselves for "value"."""
+    if part == "value":
+        return seconds
+    missing = np.isnan(seconds)
+    moments = np.floor(np.clip(np.where(missing, 0.0, seconds), -_EPOCH_LIMIT, _EPOCH_LIMIT)).astype(np.int64)
+    if part == "hour":
+        numbers = moments // 3600 % 24
+    elif part == "minute":
+        numbers = moments // 60 % 60
+    elif part == "weekday":
+        numbers = (moments // 86400 + 3) % 7  # 1970-01-01 was a Thursday; Monday is 0
+    else:
+        days = (moments // 86400).astype("datetime64[D]")
+        months = days.astype("datetime64[M]")
+        numbers = months.astype(np.int64) % 12 + 1 if part == "month" else (days - months).astype(np.int64) + 1
+    return np.where(missing, np.nan, numbers)
+
+
+def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> tuple[Feature, ...]:
+    """The features of a training table; `encoded(j)` gives its j-th modelled column.
+
+    A feature with nothing to split on (one bin, nothing missing) is left out, so a constant column may have none.
+    """
+    rows = None
+    if schema.n_rows > SAMPLE_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(schema.n_rows, SAMPLE_ROWS, replace=False, shuffle=False))
+    features = []
+    for index, column in enumerate(schema.columns):
+        if column.is_categorical:
+            found = iter([_set_feature(index, column, max_bins)])
+        else:
+            found = _ordered_features(index, column, encoded(index), max_bins, rows)
+        features += [feature for feature in found if feature.n_codes > 2 or column.n_missing]
+    return tuple(features)
+
+
+def _set_feature(index: int, column: Column, max_bins: int) -> Feature:
+    """Codes of the most frequent categories; one more for all others where they are too many."""
+    n_categories = len(column.categories)
+    return Feature(index, "value", True, 1 + min(n_categories, max_bins), np.empty(0), shared=n_categories > max_bins)
+
+
+def _ordered_features(
+    index: int, column: Column, values: NDArray[np.float64], max_bins: int, rows: NDArray[np.intp] | None
+) -> Iterator[Feature]:
+    """The bins of a number, and of those calendar parts that take more than one value."""
+    # few distinct values are counted in full, for a rare one may not be in the sample
+    few = column.n_distinct <= max_bins + 2  # both infinities count
+    yield _ordered_feature(index, "value", values if rows is None or few else values[rows], max_bins)
+    for part in _PARTS_OF_KIND.get(column.kind, ()):
+        feature = _ordered_feature(index, part, _part(values, part), max_bins)
+        if feature.n_codes > 2:
+            yield feature
+
+
+def _ordered_feature(index: int, part: str, values: NDArray[np.float64], max_bins: int) -> Feature:
+    edges = _edges(values[np.isfinite(values)], max_bins)
+    return Feature(index, part, False, len(edges) + 2, edges)
+
+
+def _edges(finite: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+    """Cuts between neighbouring distinct values: all of them if they are few, else at even steps of the rows."""
+    distinct, counts = np.unique(finite, return_counts=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    if len(distinct) <= max_bins:
+        cuts = np.arange(len(distinct) - 1)
+    else:
+        weights = counts.astype(np.float64)
+        for _ in range(8):  # a value that fills a bin alone counts as one bin, which leaves the others their share
+            weights = np.minimum(weights, weights.sum() / max_bins)
+        filled = np.cumsum(weights)
+        steps = filled[-1] * np.arange(1, max_bins) / max_bins
+        cuts = np.unique(np.minimum(np.searchsorted(filled, steps), len(distinct) - 2))
+    lower, upper = distinct[cuts], distinct[cuts + 1]
+    middle = lower + (upper - lower) / 2
+    return np.where((middle >= lower) & (middle < upper), middle, lower)
+
+
+def bin_table(schema: Schema, features: Sequence[Feature], encoded: Encoded, n_rows: int) -> NDArray[np.uint8]:
+    """The codes of all features, one row of the result per feature; each column is encoded once."""
+    codes = np.empty((len(features), n_rows), np.uint8)
+    position = 0
+    while position < len(features):
+        column = features[position].column
+        values = encoded(column)
+        while position < len(features) and features[position].column == column:
+            codes[position] = features[position].codes(values)
+            position += 1
+    return codes
+
+
+def features_to_json(features: Sequence[Feature]) -> tuple[list[dict[str, Any]], NDArray[np.float64]]:
+    """Plain dicts, and the edges of all features one after the other."""
+    plain = [
+        {
+            "column": feature.column,
+            "part": feature.part,
+            "is_categorical": feature.is_categorical,
+            "n_codes": feature.n_codes,
+            "shared": feature.shared,
+        }
+        for feature in features
+    ]
+    return plain, np.concatenate([np.empty(0), *(feature.edges for feature in features)])
+
+
+def features_from_json(data: Any, edges: Any, schema: Schema) -> tuple[Feature, ...]:
+    """The inverse of `features_to_json`; `ModelFormatError` for anything it cannot have written."""
+    _require(isinstance(data, list), "they are not a list")
+    valid_edges = isinstance(edges, np.ndarray) and edges.dtype == np.float64 and edges.ndim == 1
+    _require(valid_edges and bool(np.isfinite(edges).all()), "the edges are not finite numbers")
+    features: list[Feature] = []
+    used = 0
+    for entry in data:
+        feature = _feature_from_json(entry, edges, used, schema)
+        if features:
+            previous = features[-1]
+            _require(previous.column <= feature.column, "they are in disorder")
+            twice = (feature.column, feature.part) in [(other.column, other.part) for other in features[-8:]]
+            _require(not twice, "one occurs twice")
+        features.append(feature)
+        used += len(feature.edges)
+    _require(used == len(edges), f"there are {len(edges)} edges instead of {used}")
+    return tuple(features)
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise ModelFormatError(f"The model's features are damaged: {problem}.")
+
+
+def _feature_from_json(entry: Any, edges: NDArray[np.float64], used: int, schema: Schema) -> Feature:
+    types = {"column": int, "part": str, "is_categorical": bool, "n_codes": int, "shared": bool}
+    _require(isinstance(entry, dict) and entry.keys() == types.keys(), f"one lacks the fields {sorted(types)}")
+    _require(all(type(entry[name]) is expected for name, expected in types.items()), "a field has the wrong type")
+    index, part, n_codes = entry["column"], entry["part"], entry["n_codes"]
+    _require(0 <= index < len(schema.columns), f"there is no column {index}")
+    column = schema.columns[index]
+    _require(part in ("value", *_PARTS_OF_KIND.get(column.kind, ())), f"{column.name!r} has no part {part[:40]!r}")
+    _require(entry["is_categorical"] == column.is_categorical, f"{column.name!r} is {column.kind}")
+    _require(2 <= n_codes <= MAX_CODES, f"{column.name!r} has {n_codes} codes")
+    if entry["is_categorical"]:
+        n_categories = len(column.categories)
+        expected = n_codes - 1 < n_categories if entry["shared"] else n_codes - 1 == n_categories
+        _require(expected, f"{column.name!r} has {n_categories} categories and {n_codes} codes")
+        own = np.empty(0)
+    else:
+        _require(not entry["shared"], f"{column.name!r} has no categories")
+        own = edges[used : used + n_codes - 2].copy()
+        _require(len(own) == n_codes - 2 and bool((np.diff(own) > 0).all()), f"{column.name!r}: edges do not ascend")
+    return Feature(index, part, entry["is_categorical"], n_codes, own, entry["shared"])
