@@ -329,7 +329,7 @@ def test_columns_match_by_position(schema):
     with pytest.warns(UserWarning, match="X does not have valid feature names, but RFOD was fitted with feature names"):
         table = match_columns(schema, open_table([[7, "a", None, None]]))
     assert table.column("age").to_pylist() == [7]
-    with pytest.raises(ColumnMismatchError, match="X has 3 features, but RFOD is conditional 4 features as input"):
+    with pytest.raises(ColumnMismatchError, match="X has 3 features, but RFOD is expecting 4 features as input"):
         match_columns(schema, open_table(np.eye(3)))
     nameless = infer_schema(open_table(np.eye(3)))
     assert match_columns(nameless, open_table(np.eye(3))).names == ("x0", "x1", "x2")
@@ -337,7 +337,7 @@ def test_columns_match_by_position(schema):
         assert match_columns(nameless, open_table(pa.table({"a": [1], "b": [2], "c": [3]}))).column(
             "x1"
         ).to_pylist() == [2]
-    with pytest.raises(ColumnMismatchError, match="X has 2 features, but RFOD is conditional 3 features"):
+    with pytest.raises(ColumnMismatchError, match="X has 2 features, but RFOD is expecting 3 features"):
         match_columns(nameless, open_table(pa.table({"a": [1], "b": [2]})))
 
 

@@ -1,0 +1,137 @@
+"""A table judged by a model: scores of rows and cells and what follows from them, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._model.blame import Repair, repair
+from rfod._model.calibrate import conformal_p_values, own_p_values
+from rfod._model.conditional import Conditional
+from rfod._model.judge import Rows, read_rows
+from rfod._model.model import UNSEEN_SHARE, Judged, Model
+from rfod._table.table import Table
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.intp]
+FEW_ROWS = 16  # starting threads takes longer than they save
+
+
+class JudgedTable:
+    """The rows of one table against what a model expects of them.
+
+    Parameters
+    ----------
+    model
+        What judged.
+    table
+        The rows as they came, under the names of the model.
+    cells
+        The judged cells, rows by modelled columns.
+    read
+        For the rows of the model's own training table: how to read them, with the trees that must not judge them.
+    n_jobs
+        Threads for what is computed later.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        table: Table,
+        cells: Judged,
+        *,
+        read: Callable[[Any], Rows] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.model, self.table, self.cells, self.n_jobs = model, table, cells, n_jobs
+        self._read = read
+        self._repairs: dict[int, Repair] = {}
+
+    def __len__(self) -> int:
+        return len(self.cells.cell_scores)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether these are the rows that the model was fitted to, each judged by trees that have not seen it."""
+        return self._read is not None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the modelled columns."""
+        return tuple(column.name for column in self.model.schema.columns)
+
+    @cached_property
+    def row_scores(self) -> Floats:
+        """(rows): how anomalous each row is, by the aggregation that the model was fitted with."""
+        return self.model.row_scores(self.cells)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(rows, columns): the paper's W."""
+        return self.model.weights(self.cells)
+
+    @cached_property
+    def surprise(self) -> Floats:
+        """(rows, columns): -log10 of how likely a cell at least as unusual is, gaps included."""
+        return self.model.surprise(self.cells)
+
+    @cached_property
+    def p_values(self) -> Floats:
+        """(rows, columns): conformal p-value of each cell among the training cells of its column."""
+        return np.column_stack([self.model.p_values(column, j) for j, column in enumerate(self.surprise.T)])
+
+    @cached_property
+    def tail_p_values(self) -> Floats:
+        """(rows, columns): 10 ** -surprise, but for known categories at least `p_values`: probabilities end at 0, so
+        the fitted tail is invalid there; the conformal p-value applies."""
+        scores = self.cells.cell_scores
+        is_known = self.model.is_categorical & (self.cells.local != UNSEEN_SHARE) & ~np.isnan(scores)
+        return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
+
+    @cached_property
+    def row_p_values(self) -> Floats:
+        """(rows): twice the smaller of the p-values by score and by worst cell, at most 1."""
+        if self.is_own:
+            by_score = own_p_values(self.row_scores)
+        else:
+            by_score = conformal_p_values(self.row_scores, self.model.calibration)
+        by_cell = len(self.names) * self.tail_p_values.min(axis=1)
+        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell)))
+
+    @cached_property
+    def order(self) -> Positions:
+        """(rows by falling score): ties in the order of the table."""
+        return np.argsort(-self.row_scores, kind="stable")
+
+    def cell_order(self, row: int) -> NDArray[np.intp]:
+        """Columns of a row, most surprising first, gaps at their place; of equal ones those with the higher score.
+        Cells that no tree could judge are left out."""
+        scores, surprise = self.cells.cell_scores[row], self.surprise[row]
+        order = np.lexsort((-np.nan_to_num(scores), -surprise))
+        return order[~np.isnan(self.cells.local[row][order])]
+
+    @cached_property
+    def conditional(self) -> Conditional:
+        """What was expected in the place of a cell, as a distribution."""
+        return Conditional(self.model)
+
+    def rows(self, picked: Positions) -> Rows:
+        """Picked rows as the model reads them."""
+        return self._read(picked) if self._read is not None else self._all_rows.take(picked)
+
+    @cached_property
+    def _all_rows(self) -> Rows:
+        return read_rows(self.model, self.table)
+
+    def repairs(self, picked: Positions) -> list[Repair]:
+        """Cells to blame for picked rows, and their repair; computed once per row."""
+        new = np.array([row for row in dict.fromkeys(picked.tolist()) if row not in self._repairs], dtype=np.intp)
+        if len(new):
+            n_jobs = self.n_jobs if len(new) > FEW_ROWS else 1
+            done = repair(self.model, self.rows(new), self.cells.take(new), n_jobs)
+            self._repairs |= dict(zip(new.tolist(), done, strict=True))
+        return [self._repairs[row] for row in picked.tolist()]
