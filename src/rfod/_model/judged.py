@@ -112,7 +112,7 @@ class JudgedTable:
         Cells that no tree could judge are left out."""
         scores, surprise = self.cells.cell_scores[row], self.surprise[row]
         order = np.lexsort((-np.nan_to_num(scores), -surprise))
-        return order[~np.isnan(self.cells.local[row][order])]
+        return np.asarray(order[~np.isnan(self.cells.local[row][order])])
 
     @cached_property
     def conditional(self) -> Conditional:
