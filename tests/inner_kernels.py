@@ -2,24 +2,24 @@
 
 from numba import njit
 
-from rfod._forest import kernels
+from rfod._forest import grow
 
 
 @njit
 def open_stream(state, seed, column, tree):
-    kernels.open_stream(state, seed, column, tree)
+    grow.open_stream(state, seed, column, tree)
 
 
 @njit
 def draw_below(state, n):
-    return kernels.draw_below(state, n)
+    return grow.draw_below(state, n)
 
 
 @njit
-def draw_bag(state, n_rows, n_draws, times, drawn):
-    return kernels.draw_bag(state, n_rows, n_draws, times, drawn)
+def draw_bag(bag, n_rows, n_draws):
+    return grow.draw_bag(bag, n_rows, n_draws)
 
 
 @njit
-def unseen_rows(state, rows, times, n_sampled, max_judged, judges):
-    return kernels.unseen_rows(state, rows, times, n_sampled, max_judged, judges)
+def pick_out_of_bag(bag, rows, n_distinct, max_picked, picked):
+    return grow.pick_out_of_bag(bag, rows, n_distinct, max_picked, picked)

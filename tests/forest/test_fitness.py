@@ -8,28 +8,29 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import r2_score, roc_auc_score
 
-from inner_kernels import draw_bag, open_stream, unseen_rows
+from inner_kernels import draw_bag, open_stream, pick_out_of_bag
 from reference import fitness as reference
 from reference.scores import ReferenceForest
 from reference.streams import Stream, bag_of
 from reference.tables import any_target, cases, make_case
 from reference.trees import replay, trees_of
 from rfod._forest.fitness import coefficient_of_determination, weighted_auc
+from rfod._forest.grow import Bag
 from rfod._forest.params import GrowthParams
 
 FEATURES = [(False, 9), (True, 6), (False, 200), (True, 70)]
 
 
-def judged_by_reference(case, tree, forest, rows):
+def fitness_by_reference(case, tree, forest, rows):
     """Fitness of one tree of an unpruned forest on some rows."""
     others_out = [other != tree for other in range(forest.trees.n_trees)]
-    asked, codes = ReferenceForest(forest), case.block()
+    reference_forest, codes = ReferenceForest(forest), case.block()
     if case.target.n_classes:
         shares = np.zeros((len(rows), case.target.n_classes))
         for i, row in enumerate(rows):
-            shares[i] = asked.tree_shares(codes[row], others_out)[0]
+            shares[i] = reference_forest.tree_shares(codes[row], others_out)[0]
         return reference.weighted_auc(case.known[rows], shares)
-    predicted = [asked.values(codes[row], others_out)[0] for row in rows]
+    predicted = [reference_forest.values(codes[row], others_out)[0] for row in rows]
     return reference.r_squared(case.known[rows].tolist(), predicted)
 
 
@@ -40,21 +41,21 @@ def in_order(forest):
 
 @settings(max_examples=60)
 @given(cases(any_target, max_features=(None, 1)))
-def test_trees_are_judged_on_the_rows_they_have_not_seen(case):
+def test_fitness_is_measured_out_of_bag(case):
     forest = case.forest()
     for tree, place in enumerate(in_order(forest)):
         bag = bag_of(case.params.seed, 0, tree, len(case.target.rows), case.n_draws)
         unseen = [row for position, row in enumerate(case.target.rows) if position not in bag]
-        expected = judged_by_reference(case, place, forest, unseen)
+        expected = fitness_by_reference(case, place, forest, unseen)
         np.testing.assert_allclose(forest.fitness[tree], expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 5])
-def test_more_unseen_rows_than_asked_for(n_classes, monkeypatch):
-    """The rows that judge come from the tree's own stream, once it is grown; those in its bag are passed over."""
+def test_more_out_of_bag_rows_than_wanted(n_classes, monkeypatch):
+    """They are drawn from the tree's own stream, once it is grown; those in its bag are skipped."""
     case = make_case(n_rows=120, features=FEATURES, n_classes=n_classes, seed=6, min_leaf=2, n_missing_targets=3)
-    forest, max_judged = case.forest(), 20
-    monkeypatch.setattr(GrowthParams, "n_judged", lambda params, n_rows: max_judged)
+    forest, n_picked = case.forest(), 20
+    monkeypatch.setattr(GrowthParams, "n_out_of_bag", lambda params, n_rows: n_picked)
     fitness = case.grow().fitness
     roots = trees_of(forest.trees)
     for tree, place in enumerate(in_order(forest)):
@@ -62,34 +63,35 @@ def test_more_unseen_rows_than_asked_for(n_classes, monkeypatch):
         times = stream.bag(len(rows), case.n_draws)
         root = roots[place][0]
         replay(root, stream, case.predictors.codes, case.known, rows, times, case.features, case.n_tried, 2, 2**31)
-        judges = []
-        while len(judges) < max_judged:
+        picked = []
+        while len(picked) < n_picked:
             position = stream.below(len(rows))
             if position not in times:
-                judges.append(rows[position])
-        expected = judged_by_reference(case, place, forest, judges)
+                picked.append(rows[position])
+        expected = fitness_by_reference(case, place, forest, picked)
         np.testing.assert_allclose(fitness[tree], expected, rtol=1e-9)
     assert not np.array_equal(fitness, forest.fitness)
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 10), st.integers(0, 2**31))
-def test_judges_are_unseen(n_rows, n_draws, max_judged, seed):
+def test_picked_rows_are_out_of_bag(n_rows, n_draws, max_picked, seed):
     state = np.zeros(1, dtype=np.uint64)
     open_stream(state, np.uint64(seed), 0, 0)
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
-    n_sampled = draw_bag(state, n_rows, n_draws, times, drawn)
+    bag = Bag(state, times, drawn)
+    n_distinct = draw_bag(bag, n_rows, n_draws)
     rows = 100 + np.arange(n_rows)
-    judges = np.zeros(n_rows + 1, dtype=np.uint32)
-    judges = judges[: unseen_rows(state, rows, times, n_sampled, max_judged, judges)]
-    unseen = set(rows[times == 0].tolist())
-    assert set(judges.tolist()) <= unseen
-    assert len(judges) == min(len(unseen), max_judged)
-    if len(unseen) <= max_judged:
-        assert judges.tolist() == sorted(unseen)
+    picked = np.zeros(n_rows + 1, dtype=np.uint32)
+    picked = picked[: pick_out_of_bag(bag, rows, n_distinct, max_picked, picked)]
+    out_of_bag = set(rows[times == 0].tolist())
+    assert set(picked.tolist()) <= out_of_bag
+    assert len(picked) == min(len(out_of_bag), max_picked)
+    if len(out_of_bag) <= max_picked:
+        assert picked.tolist() == sorted(out_of_bag)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-def test_trees_as_scikit_learn_judges_them(n_classes):
+def test_fitness_of_trees_as_in_scikit_learn(n_classes):
     case = make_case(n_rows=200, features=FEATURES, n_classes=n_classes, seed=9, min_leaf=3)
     forest, codes = case.forest(), case.block()
     for tree, place in enumerate(in_order(forest)):
@@ -133,7 +135,7 @@ def test_r_squared_by_hand():
 
 
 @st.composite
-def judged_classes(draw):
+def class_predictions(draw):
     """Classes of rows, and shares of all classes with many ties."""
     n_classes, n_rows = draw(st.integers(1, 5)), draw(st.integers(1, 25))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
@@ -141,7 +143,7 @@ def judged_classes(draw):
     return random.integers(0, n_classes, n_rows).astype(np.int32), counts / counts.sum(axis=1, keepdims=True)
 
 
-@given(judged_classes())
+@given(class_predictions())
 def test_auc(rows):
     observed, shares = rows
     found = weighted_auc(observed, shares)
@@ -149,7 +151,7 @@ def test_auc(rows):
     assert math.isnan(found) == (len(set(observed.tolist())) == 1)
 
 
-@given(judged_classes())
+@given(class_predictions())
 def test_auc_as_in_scikit_learn(rows):
     observed, shares = rows
     assume(2 < len(set(observed.tolist())) == shares.shape[1])

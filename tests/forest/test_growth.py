@@ -65,7 +65,7 @@ def check_growth(case):
 
 
 def of_visit(case, visit, feature):
-    """What a split of a node by a feature is judged by."""
+    """The arguments of the functions that measure splits of a node by a feature."""
     n_classes, min_leaf = case.target.n_classes, case.params.min_samples_leaf
     codes = case.predictors.codes[feature, visit.rows]
     return (
@@ -133,7 +133,7 @@ def check_no_split_left(case, visit):
 
 
 def check_leaves(case, grown, tree, leaves):
-    """A leaf says what its rows say, each as often as it was drawn."""
+    """A leaf holds the statistics of its rows, weighted by how often each was drawn."""
     first = int(grown.leaf_ends[tree])
     assert len(leaves) == grown.leaf_ends[tree + 1] - first
     for visit in leaves:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rfod._forest.params import FEWEST_JUDGED, ROWS_PER_TREE, GrowthParams
+from rfod._forest.params import MIN_OUT_OF_BAG, ROWS_PER_TREE, GrowthParams
 
 PARAMS = GrowthParams(100, 0.5, None, 5, None, None, 0)
 
@@ -57,12 +57,12 @@ def test_rows_per_tree(max_samples, n_rows, n_draws):
     assert replace(PARAMS, max_samples=max_samples).n_draws(n_rows) == n_draws
 
 
-@pytest.mark.parametrize(("n_rows", "n_judged"), [(10, FEWEST_JUDGED), (3000, 3000), (10**6, ROWS_PER_TREE)])
-def test_rows_that_judge(n_rows, n_judged):
-    assert replace(PARAMS, max_samples="auto").n_judged(n_rows) == n_judged
+@pytest.mark.parametrize(("n_rows", "n_out_of_bag"), [(10, MIN_OUT_OF_BAG), (3000, 3000), (10**6, ROWS_PER_TREE)])
+def test_out_of_bag_rows(n_rows, n_out_of_bag):
+    assert replace(PARAMS, max_samples="auto").n_out_of_bag(n_rows) == n_out_of_bag
 
 
 def test_depth():
-    assert PARAMS.deepest >= 2**31
-    assert replace(PARAMS, max_depth=3).deepest == 3
-    assert type(replace(PARAMS, max_depth=np.int32(3)).deepest) is int  # another type would be compiled for anew
+    assert PARAMS.depth_limit >= 2**31
+    assert replace(PARAMS, max_depth=3).depth_limit == 3
+    assert type(replace(PARAMS, max_depth=np.int32(3)).depth_limit) is int  # another type would be compiled for anew

@@ -1,4 +1,4 @@
-"""What a forest says against walking each of its trees in Python; a row's answer depends on that row alone."""
+"""Predictions against walking each tree in Python; the prediction of a row depends on that row alone."""
 
 import pickle
 
@@ -31,9 +31,9 @@ def some_bags(seed, n_trees, n_rows):
 
 def check_values(forest, block, in_bag):
     found = forest.predict_values(block, *([] if in_bag is None else [in_bag]))
-    asked = ReferenceForest(forest)
+    expect = ReferenceForest(forest)
     for row, codes in enumerate(block):
-        expected = asked.values(codes, () if in_bag is None else in_bag[:, row])
+        expected = expect.values(codes, () if in_bag is None else in_bag[:, row])
         np.testing.assert_allclose(found[:, row], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -41,13 +41,13 @@ def check_classes(forest, block, observed, in_bag):
     bags = [] if in_bag is None else [in_bag]
     best, out = forest.predict_classes(block, observed, *bags)
     shares = forest.predict_shares(block, *bags)
-    asked = ReferenceForest(forest)
+    expect = ReferenceForest(forest)
     for row, codes in enumerate(block):
         seen = () if in_bag is None else in_bag[:, row]
-        likeliest, *numbers = asked.classes(codes, int(observed[row]), seen)
+        likeliest, *numbers = expect.classes(codes, int(observed[row]), seen)
         assert best[row] == likeliest
         np.testing.assert_allclose(out[:, row], numbers, rtol=1e-9, atol=1e-12)
-        each = asked.tree_shares(codes, seen)
+        each = expect.tree_shares(codes, seen)
         expected = each.mean(axis=0) if len(each) else np.zeros(forest.n_classes)
         np.testing.assert_allclose(shares[row], expected, rtol=1e-9)
 
@@ -69,7 +69,7 @@ def test_classes(case, seed):
     check_classes(forest, block, observed, some_bags(seed, 3, len(block)))
 
 
-def test_rows_that_every_tree_has_seen_get_no_answer():
+def test_rows_in_every_bag_get_no_prediction():
     numbers = make_case(n_rows=30, features=FEATURES, n_classes=NUMERIC, seed=1).forest()
     block, seen = np.zeros((2, 5), dtype=np.uint8), np.array([[1, 0]] * 3, dtype=np.uint8)
     found = numbers.predict_values(block, seen)
@@ -115,7 +115,7 @@ def test_trees_that_agree_have_no_spread():
 
 @pytest.mark.parametrize("n_classes", [0, 5])
 @pytest.mark.parametrize("with_bags", [False, True])
-def test_a_row_gets_the_same_bits_in_any_company(monkeypatch, n_classes, with_bags):
+def test_a_row_gets_the_same_bits_in_any_batch(monkeypatch, n_classes, with_bags):
     case = make_case(n_rows=300, features=FEATURES, n_classes=n_classes, seed=7, n_trees=9, min_leaf=2)
     forest, block = case.forest(), new_rows(case, 1, 120)
     in_bag = some_bags(2, 9, 120) if with_bags else forest_module.NO_BAG
@@ -140,13 +140,13 @@ def test_a_row_gets_the_same_bits_in_any_company(monkeypatch, n_classes, with_ba
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 40])
-def test_a_table_of_classes_says_what_the_leaves_say(monkeypatch, n_classes):
+def test_a_table_of_classes_gives_the_same_sums(monkeypatch, n_classes):
     case = make_case(n_rows=300, features=FEATURES, n_classes=n_classes, seed=5, n_trees=4, min_leaf=2)
     forest, block = case.forest(), new_rows(case, 2, 60)
     observed = np.random.default_rng(0).integers(-2, n_classes, 60).astype(np.int32)
     for in_bag in (forest_module.NO_BAG, some_bags(1, 4, 60)):
         with_table = [*forest.predict_classes(block, observed, in_bag), forest.predict_shares(block, in_bag)]
-        monkeypatch.setattr(forest_module, "MOST_CLASSES_IN_TABLE", 0)
+        monkeypatch.setattr(forest_module, "MAX_TABLE_CLASSES", 0)
         plain = case.forest()
         without = [*plain.predict_classes(block, observed, in_bag), plain.predict_shares(block, in_bag)]
         monkeypatch.undo()
@@ -157,16 +157,16 @@ def test_a_table_of_classes_says_what_the_leaves_say(monkeypatch, n_classes):
 def test_a_pickled_forest_leaves_its_table_behind():
     case = make_case(n_rows=100, features=FEATURES, n_classes=3, seed=5)
     forest, block = case.forest(), case.block()
-    asked = forest.predict_shares(block)
+    shares = forest.predict_shares(block)
     again = pickle.loads(pickle.dumps(forest))
     assert vars(again).keys() < vars(forest).keys()
-    np.testing.assert_array_equal(again.predict_shares(block), asked)
+    np.testing.assert_array_equal(again.predict_shares(block), shares)
 
 
 def test_no_rows():
-    block, nobody = np.zeros((0, 5), dtype=np.uint8), np.zeros(0, dtype=np.int32)
+    block, no_classes = np.zeros((0, 5), dtype=np.uint8), np.zeros(0, dtype=np.int32)
     numbers = make_case(n_rows=30, features=FEATURES, n_classes=NUMERIC, seed=1).forest()
     assert numbers.predict_values(block).shape == (3, 0)
     classes = make_case(n_rows=30, features=FEATURES, n_classes=3, seed=1).forest()
-    assert classes.predict_classes(block, nobody)[1].shape == (4, 0)
+    assert classes.predict_classes(block, no_classes)[1].shape == (4, 0)
     assert classes.predict_shares(block).shape == (0, 3)

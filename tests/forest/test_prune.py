@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from reference import fitness as reference
 from reference.scores import ReferenceForest
 from reference.tables import any_target, cases, make_case
-from rfod._forest.forest import prune
-from rfod._forest.prune import keep_best
+from rfod._forest.forest import keep_best, prune
 
 nan = np.nan
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from inner_kernels import draw_bag, draw_below, open_stream
 from reference.streams import Stream, bag_of
 from reference.tables import any_target, cases, make_case
+from rfod._forest.grow import Bag
 
 whole = st.integers(0, 2**31 - 1)
 
@@ -40,7 +41,7 @@ def test_bags_are_those_of_the_stream(seed, n_rows, n_draws):
     state = np.zeros(1, dtype=np.uint64)
     open_stream(state, np.uint64(seed), 3, 5)
     times, drawn = np.zeros(n_rows, dtype=np.int32), np.zeros(n_rows + 1, dtype=np.int32)
-    n_distinct = draw_bag(state, n_rows, n_draws, times, drawn)
+    n_distinct = draw_bag(Bag(state, times, drawn), n_rows, n_draws)
     bag = bag_of(seed, 3, 5, n_rows, n_draws)
     assert sum(bag.values()) == n_draws
     assert {position: count for position, count in enumerate(times.tolist()) if count} == bag

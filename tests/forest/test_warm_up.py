@@ -1,4 +1,4 @@
-"""Kernels that are compiled ahead are those that are used, and nobody has to wait for them without a word."""
+"""The warm-up compiles exactly the kernels that are used, and compiling is reported."""
 
 import gc
 import os

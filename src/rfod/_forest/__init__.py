@@ -1,1 +1,1 @@
-"""One conditional forest: grown, judged out of bag, pruned, asked."""
+"""One conditional forest: growing, out-of-bag fitness, pruning, prediction."""

@@ -1,36 +1,62 @@
-"""Compiled: what the leaves of many trees say of the classes of a row, put together."""
+"""Compiled: class probabilities of rows, summed over the leaves they reach in many trees.
+
+All kernels take::
+
+    leaves   int32 (trees, rows of a block)   leaf of a row, counted over all trees
+    first    uint64                           the rows are leaves[:, first:first + rows]
+    in_bag   uint8 (trees, rows) or (0, 0)    1 where a tree does not count for a row
+    n_trees  int64 (rows,)                    trees that count for a row
+    best     int32 (rows,)                    the likeliest class
+    out      float64 (4, rows)                see `pick_classes`
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rfod._forest.jit import ZERO, kernel
 
 _U1 = np.uint64(1)
 
 
+class LeafShares(NamedTuple):
+    """Class shares of all leaves; the entries of leaf l are ends[l]:ends[l + 1]."""
+
+    ends: NDArray[np.int64]  # (leaves + 1,)
+    classes: NDArray[np.uint16]  # (entries,), ascending within a leaf
+    shares: NDArray[np.float32]  # (entries,)
+
+
+class ShareTable(NamedTuple):
+    """The same for few classes: one entry per class, so the loop over them has a fixed length."""
+
+    shares: NDArray[np.float32]  # (leaves * width,)
+    width: np.uint64  # number of classes, rounded up to a multiple of four
+
+
 @kernel
-def sum_shares(leaves, first, entry_ends, entry_class, entry_share, in_bag, n_votes, summed):
-    """Categorical target: add to summed[i, k] what every tree gives class k for row i, and count the trees. The leaves
-    of row i are leaves[:, first + i]; `in_bag` as in `route_and_average`, but for these rows only."""
-    has_bags = in_bag.shape[0] > 0
+def sum_shares(leaves, first, leaf_shares, in_bag, n_trees, sums):
+    """Add to sums (rows, classes), float64 zeros, the class shares of every tree, and count the trees."""
     for tree in range(leaves.shape[0]):  # tree by tree, so that its leaves stay in cache
-        for i in range(n_votes.shape[0]):
-            if has_bags and in_bag[tree, i]:
+        for i in range(n_trees.shape[0]):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
-            n_votes[i] += 1
+            n_trees[i] += 1
             leaf = np.uint64(leaves[tree, first + i])
-            for entry in range(entry_ends[leaf], entry_ends[leaf + _U1]):
-                summed[i, entry_class[entry]] += entry_share[entry]
+            for entry in range(leaf_shares.ends[leaf], leaf_shares.ends[leaf + _U1]):
+                sums[i, leaf_shares.classes[entry]] += leaf_shares.shares[entry]
 
 
 @kernel
-def sum_table(leaves, first, table, width, in_bag, n_votes, summed):
-    """The same from a table of all classes of all leaves, `width` of them, a multiple of four: no row has to ask how
-    many there are. table and summed have one dimension. Four trees at a time, unless rows are in bags."""
-    n_rows, n_trees, n_together = np.uint64(n_votes.shape[0]), leaves.shape[0], ZERO
+def sum_table(leaves, first, table, in_bag, n_trees, sums):
+    """The same from a ShareTable; sums: float64 (rows * width,). Four trees at a time where all trees count."""
+    shares, width = table.shares, table.width
+    n_rows, n_together = np.uint64(n_trees.shape[0]), ZERO
     if in_bag.shape[0] == 0:
-        n_together = n_trees & ~3
+        n_together = leaves.shape[0] & ~3
     for i in range(n_rows):
-        n_votes[i] += n_together
+        n_trees[i] += n_together
     for tree in range(0, n_together, 4):
         one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
         for i in range(n_rows):
@@ -38,80 +64,82 @@ def sum_table(leaves, first, table, width, in_bag, n_votes, summed):
             at_3, at_4 = np.uint64(three[first + i]) * width, np.uint64(four[first + i]) * width
             to = i * width
             for k in range(width):
-                sum_2 = summed[to + k] + table[at_1 + k] + table[at_2 + k]
-                summed[to + k] = sum_2 + table[at_3 + k] + table[at_4 + k]
-    for tree in range(n_together, n_trees):
+                sum_2 = sums[to + k] + shares[at_1 + k] + shares[at_2 + k]
+                sums[to + k] = sum_2 + shares[at_3 + k] + shares[at_4 + k]
+    for tree in range(n_together, leaves.shape[0]):
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
-            n_votes[i] += 1
+            n_trees[i] += 1
             at, to = np.uint64(leaves[tree, first + i]) * width, i * width
             for k in range(width):
-                summed[to + k] += table[at + k]
+                sums[to + k] += shares[at + k]
 
 
 @kernel
-def pick_classes(summed, n_votes, n_classes, observed, best, out):
-    """best[i] the likeliest class, out[0] its probability, out[2] the probability of the observed class (0 where it is
-    negative: never seen), out[3] that of all classes which are no likelier than the observed one. A row without any
-    tree gets best = -1 and NaN. out[1] is set to 0, or NaN."""
-    for i in range(summed.shape[0]):
-        if n_votes[i] == 0:
+def pick_classes(sums, n_trees, n_classes, observed, best, out):
+    """best: the likeliest class; out[0] its probability, out[1] 0, out[2] the probability of the observed class, out[3]
+    that of all classes which are no likelier than the observed one. A row without any tree gets best = -1 and NaN.
+
+    sums: float64 (rows, classes or more); observed: int32 (rows,), negative for a class never seen: probability 0.
+    """
+    for i in range(sums.shape[0]):
+        if n_trees[i] == 0:
             best[i] = -1
             out[0, i] = out[1, i] = out[2, i] = out[3, i] = np.nan
             continue
         top = ZERO
         for klass in range(1, n_classes):
-            if summed[i, klass] > summed[i, top]:
+            if sums[i, klass] > sums[i, top]:
                 top = klass
         best[i] = top
-        out[0, i] = summed[i, top] / n_votes[i]
+        out[0, i] = sums[i, top] / n_trees[i]
         out[1, i] = 0.0
-        own = summed[i, observed[i]] if observed[i] >= 0 else 0.0
+        own = sums[i, observed[i]] if observed[i] >= 0 else 0.0
         no_likelier = 0.0
         for klass in range(n_classes):
-            if summed[i, klass] <= own:
-                no_likelier += summed[i, klass]
-        out[2, i] = own / n_votes[i]
-        out[3, i] = no_likelier / n_votes[i]
+            if sums[i, klass] <= own:
+                no_likelier += sums[i, klass]
+        out[2, i] = own / n_trees[i]
+        out[3, i] = no_likelier / n_trees[i]
 
 
 @kernel
-def spread_shares(leaves, first, entry_ends, entry_class, entry_share, in_bag, best, n_votes, out):
-    """out[1] = standard deviation of the probability of the likeliest class over the trees."""
-    has_bags = in_bag.shape[0] > 0
+def spread_shares(leaves, first, leaf_shares, in_bag, best, n_trees, out):
+    """out[1] = standard deviation over the trees of the probability of the likeliest class."""
     for tree in range(leaves.shape[0]):
-        for i in range(n_votes.shape[0]):
-            if not (has_bags and in_bag[tree, i]):
+        for i in range(n_trees.shape[0]):
+            if not (in_bag.shape[0] > 0 and in_bag[tree, i]):
                 leaf, share = leaves[tree, first + i], 0.0
-                for entry in range(entry_ends[leaf], entry_ends[leaf + 1]):
-                    if entry_class[entry] == best[i]:
-                        share = np.float64(entry_share[entry])
+                for entry in range(leaf_shares.ends[leaf], leaf_shares.ends[leaf + 1]):
+                    if leaf_shares.classes[entry] == best[i]:
+                        share = np.float64(leaf_shares.shares[entry])
                 out[1, i] += (share - out[0, i]) * (share - out[0, i])
-    for i in range(n_votes.shape[0]):
-        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
+    for i in range(n_trees.shape[0]):
+        out[1, i] = np.sqrt(out[1, i] / n_trees[i]) if n_trees[i] > 0 else np.nan
 
 
 @kernel
-def spread_table(leaves, first, table, width, in_bag, best, n_votes, out):
-    """The same from a table."""
-    n_rows, n_trees, n_together = np.uint64(n_votes.shape[0]), leaves.shape[0], ZERO
+def spread_table(leaves, first, table, in_bag, best, n_trees, out):
+    """The same from a ShareTable."""
+    shares, width = table.shares, table.width
+    n_rows, n_together = np.uint64(n_trees.shape[0]), ZERO
     if in_bag.shape[0] == 0:
-        n_together = n_trees & ~3
+        n_together = leaves.shape[0] & ~3
     for tree in range(0, n_together, 4):
         one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
         for i in range(n_rows):
             klass, mean = np.uint64(best[i]), out[0, i]
-            away_1 = table[np.uint64(one[first + i]) * width + klass] - mean
-            away_2 = table[np.uint64(two[first + i]) * width + klass] - mean
-            away_3 = table[np.uint64(three[first + i]) * width + klass] - mean
-            away_4 = table[np.uint64(four[first + i]) * width + klass] - mean
-            sum_2 = out[1, i] + away_1 * away_1 + away_2 * away_2
-            out[1, i] = sum_2 + away_3 * away_3 + away_4 * away_4
-    for tree in range(n_together, n_trees):
+            residual_1 = shares[np.uint64(one[first + i]) * width + klass] - mean
+            residual_2 = shares[np.uint64(two[first + i]) * width + klass] - mean
+            residual_3 = shares[np.uint64(three[first + i]) * width + klass] - mean
+            residual_4 = shares[np.uint64(four[first + i]) * width + klass] - mean
+            sum_2 = out[1, i] + residual_1 * residual_1 + residual_2 * residual_2
+            out[1, i] = sum_2 + residual_3 * residual_3 + residual_4 * residual_4
+    for tree in range(n_together, leaves.shape[0]):
         for i in range(n_rows):
             if not (in_bag.shape[0] > 0 and in_bag[tree, i]):
-                away = table[np.uint64(leaves[tree, first + i]) * width + np.uint64(best[i])] - out[0, i]
-                out[1, i] += away * away
+                residual = shares[np.uint64(leaves[tree, first + i]) * width + np.uint64(best[i])] - out[0, i]
+                out[1, i] += residual * residual
     for i in range(n_rows):
-        out[1, i] = np.sqrt(out[1, i] / n_votes[i]) if n_votes[i] > 0 else np.nan
+        out[1, i] = np.sqrt(out[1, i] / n_trees[i]) if n_trees[i] > 0 else np.nan

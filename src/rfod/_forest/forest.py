@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import class_sums, kernels
-from rfod._forest.buffers import Arrays, bench, fitness_buffers, space_for, workspace
+from rfod._forest import class_sums, route
+from rfod._forest import grow as growth
+from rfod._forest.buffers import fitness_buffers, grown_trees, growth_buffers, routing_buffers
+from rfod._forest.layout import WORDS_PER_LEAF, GrownTrees
 from rfod._forest.params import GrowthParams
-from rfod._forest.prune import keep_best
 from rfod.exceptions import SchemaError
 
 Floats = NDArray[np.float64]
 BLOCK = 32_768  # rows that go down a tree together
-BLOCK_SHARES = 65_536  # probabilities that are summed up together, which stay in second-level cache or near it
-MOST_CLASSES_IN_TABLE = 32  # that leaves are asked about all together
-LARGEST_TABLE = 2**23  # numbers
-MOST_ROWS = 2**31 - 1  # to fit to: drawn rows are int32, and a node counts its rows in 31 bits
-MOST_WORDS = 2**31 - 1  # of a tree: the place of a child has 31 bits
+BLOCK_SHARES = 65_536  # probabilities that are summed together; they stay in second-level cache or near it
+MAX_TABLE_CLASSES = 32  # more classes are summed entry by entry
+MAX_TABLE = 2**23  # probabilities in a table of all leaves and classes
+MAX_ROWS = 2**31 - 1  # to fit to: drawn rows are int32, and a node counts its rows in 31 bits
+MAX_WORDS = 2**31 - 1  # of a tree: the position of a child has 31 bits
 MOST_LEAVES = 2**31 - 1  # of a forest: the leaves that rows reach are int32
-WORDS_PER_LEAF = 6  # at most: an inner node with four words of a set, and the leaf
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
-NOTHING = np.zeros(0)
+_EMPTY = np.zeros(0)
 
 
 @dataclass(frozen=True)
 class Predictors:
-    """The binned table as forests see it: one matrix for all targets."""
+    """The binned table: one matrix for all targets."""
 
     codes: NDArray[np.uint8]  # (features, rows)
     is_categorical: NDArray[np.bool_]
@@ -53,14 +53,14 @@ class Target:
 
     @property
     def constant(self) -> bool:
-        """Whether there is nothing to learn."""
+        """Whether all known values are equal, or there are none."""
         known = self.classes[self.rows] if self.n_classes else self.values[self.rows]
         return len(known) == 0 or bool(np.all(known == known[0]))
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Grown trees, one after another; see kernels.py for the words of a tree."""
+    """Grown trees, one after another; see layout.py for the words of a tree."""
 
     words: NDArray[np.int64]
     word_starts: NDArray[np.int64]
@@ -78,30 +78,30 @@ class Trees:
         return len(self.word_starts)
 
     @property
-    def nodes(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-        """What a row needs to find its leaves, as kernels take it."""
-        return self.words.view(np.uint64), self.word_starts, self.leaf_starts
+    def nodes(self) -> route.Nodes:
+        """What routing needs."""
+        return route.Nodes(self.words, self.word_starts, self.leaf_starts)
 
     @property
-    def numbers(self) -> tuple[Floats, Floats]:
-        """What the leaves say of numbers, as kernels take it."""
-        return self.leaf_value, self.leaf_variance
+    def leaf_numbers(self) -> route.LeafNumbers:
+        """The leaves of numeric targets."""
+        return route.LeafNumbers(self.leaf_value, self.leaf_variance)
 
     @property
-    def shares(self) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
-        """What the leaves say of classes, as kernels take it."""
-        return self.entry_ends, self.entry_class, self.entry_share
+    def leaf_shares(self) -> class_sums.LeafShares:
+        """The leaves of categorical targets."""
+        return class_sums.LeafShares(self.entry_ends, self.entry_class, self.entry_share)
 
 
 @dataclass(frozen=True)
 class Forest:
-    """The kept trees of one target column, best first, and how good all its trees were."""
+    """The kept trees of one target column, best first, and the fitness of all its trees."""
 
     target: int
     n_classes: int
     trees: Trees
     n_draws: int
-    fitness: Floats  # of every grown tree, on rows it had not seen
+    fitness: Floats  # of every grown tree, on rows outside its bag
     kept: NDArray[np.int64]  # numbers of the kept trees, in the order of `trees`
     importances: Floats  # share of the impurity decrease per table column
 
@@ -110,7 +110,7 @@ class Forest:
         in_bag = np.zeros((self.trees.n_trees, n_table_rows), dtype=np.uint8)
         if len(rows):
             state = np.zeros(1, dtype=np.uint64)
-            kernels.mark_bags(state, np.uint64(seed), self.target, self.kept, rows, self.n_draws, in_bag)
+            growth.mark_bags(state, np.uint64(seed), self.target, self.kept, rows, self.n_draws, in_bag)
         return in_bag
 
     def predict_values(self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
@@ -119,8 +119,8 @@ class Forest:
         for part in _parts(len(block), BLOCK):
             rows, bags = block[part], np.ascontiguousarray(in_bag[:, part])
             n_rows, own = len(rows), np.zeros((3, len(rows)))  # kernels are compiled for contiguous arrays only
-            heard = np.zeros(n_rows, dtype=np.int64), np.empty(n_rows), own
-            self._ask(rows, np.empty((1, n_rows), dtype=np.int32), self.trees.numbers, bags, heard)
+            averages = route.Averages(np.zeros(n_rows, dtype=np.int64), np.empty(n_rows), own)
+            self._route(rows, np.empty((1, n_rows), dtype=np.int32), self.trees.leaf_numbers, bags, averages)
             out[:, part] = own
         return out
 
@@ -134,19 +134,19 @@ class Forest:
         """Likeliest class, and (4, rows): its probability, the spread of that over trees, the observed class's
         probability, and that of all classes no likelier than the observed one.
 
-        `shares`, if there is room for them, are those of `predict_shares`."""
+        `shares`, float64 (rows, classes), receives the result of `predict_shares`, if it is given."""
         best = np.empty(len(block), dtype=np.int32)
         out = np.empty((4, len(block)))
         for part, leaves, first, bags in self._leaves_by_classes(block, in_bag):
             own = np.empty((4, part.stop - part.start))
-            n_votes, summed = self._sum_shares(leaves, first, bags, own.shape[1])
+            n_trees, sums = self._sum_shares(leaves, first, bags, own.shape[1])
             if shares is not None:
-                shares[part] = self._as_shares(n_votes, summed)
-            class_sums.pick_classes(summed, n_votes, self.n_classes, observed[part], best[part], own)
+                shares[part] = self._as_shares(n_trees, sums)
+            class_sums.pick_classes(sums, n_trees, self.n_classes, observed[part], best[part], own)
             if self._table is None:
-                class_sums.spread_shares(leaves, first, *self.trees.shares, bags, best[part], n_votes, own)
+                class_sums.spread_shares(leaves, first, self.trees.leaf_shares, bags, best[part], n_trees, own)
             else:
-                class_sums.spread_table(leaves, first, *self._table, bags, best[part], n_votes, own)
+                class_sums.spread_table(leaves, first, self._table, bags, best[part], n_trees, own)
             out[:, part] = own
         return best, out
 
@@ -154,37 +154,35 @@ class Forest:
         """(rows, classes): probability of every class; zeros for a row without any tree."""
         out = np.empty((len(block), self.n_classes))
         for part, leaves, first, bags in self._leaves_by_classes(block, in_bag):
-            n_votes, summed = self._sum_shares(leaves, first, bags, part.stop - part.start)
-            out[part] = self._as_shares(n_votes, summed)
+            out[part] = self._as_shares(*self._sum_shares(leaves, first, bags, part.stop - part.start))
         return out
 
-    def _as_shares(self, n_votes: NDArray[np.int64], summed: Floats) -> Floats:
-        return summed[:, : self.n_classes] / np.maximum(n_votes, 1)[:, None]
+    def _as_shares(self, n_trees: NDArray[np.int64], sums: Floats) -> Floats:
+        return sums[:, : self.n_classes] / np.maximum(n_trees, 1)[:, None]
 
     def _sum_shares(
         self, leaves: NDArray[np.int32], first: np.uint64, bags: NDArray[np.uint8], n_rows: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Per row, how many trees speak, and the sum of what they give each class (there may be more columns)."""
-        n_votes = np.zeros(n_rows, dtype=np.int64)
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Per row, the number of trees that count, and the sums of their class shares (there may be more columns)."""
+        n_trees = np.zeros(n_rows, dtype=np.int64)
         if self._table is None:
-            summed = np.zeros((n_rows, self.n_classes))
-            class_sums.sum_shares(leaves, first, *self.trees.shares, bags, n_votes, summed)
+            sums = np.zeros((n_rows, self.n_classes))
+            class_sums.sum_shares(leaves, first, self.trees.leaf_shares, bags, n_trees, sums)
         else:
-            summed = np.zeros((n_rows, int(self._table[1])))
-            class_sums.sum_table(leaves, first, *self._table, bags, n_votes, summed.reshape(-1))
-        return n_votes, summed
+            sums = np.zeros((n_rows, int(self._table.width)))
+            class_sums.sum_table(leaves, first, self._table, bags, n_trees, sums.reshape(-1))
+        return n_trees, sums
 
     @cached_property
-    def _table(self) -> tuple[NDArray[np.float32], np.uint64] | None:
-        """What leaves say of every class, if these are few: leaf after leaf, and how many numbers each has, a
-        multiple of four, as vector instructions like it."""
+    def _table(self) -> class_sums.ShareTable | None:
+        """The shares of all classes in all leaves, if they are few."""
         trees, width = self.trees, -(-self.n_classes // 4) * 4
-        if self.n_classes > MOST_CLASSES_IN_TABLE or trees.n_leaves * width > LARGEST_TABLE:
+        if self.n_classes > MAX_TABLE_CLASSES or trees.n_leaves * width > MAX_TABLE:
             return None
         table = np.zeros((trees.n_leaves, width), dtype=np.float32)
         leaf_of_entry = np.repeat(np.arange(trees.n_leaves), np.diff(trees.entry_ends))
         table[leaf_of_entry, trees.entry_class] = trees.entry_share
-        return table.reshape(-1), np.uint64(width)
+        return class_sums.ShareTable(table.reshape(-1), np.uint64(width))
 
     def __getstate__(self) -> dict[str, Any]:
         """A pickled forest is as large as its trees; the table is made again."""
@@ -193,26 +191,26 @@ class Forest:
     def find_leaves(self, block: NDArray[np.uint8]) -> NDArray[np.int32]:
         """(tree, row): the leaf of each row, counted over all trees."""
         leaves = np.empty((self.trees.n_trees, len(block)), dtype=np.int32)
-        self._ask(block, leaves, (NOTHING, NOTHING), NO_BAG, (np.zeros(0, dtype=np.int64), NOTHING, np.zeros((3, 0))))
+        averages = route.Averages(np.zeros(0, dtype=np.int64), _EMPTY, np.zeros((3, 0)))
+        self._route(block, leaves, route.LeafNumbers(_EMPTY, _EMPTY), NO_BAG, averages)
         return leaves
 
-    def _ask(
+    def _route(
         self,
         block: NDArray[np.uint8],
         leaves: NDArray[np.int32],
-        says: tuple[Floats, Floats],
+        leaf_numbers: route.LeafNumbers,
         in_bag: NDArray[np.uint8],
-        heard: tuple[NDArray[np.int64], Floats, Floats],
+        averages: route.Averages,
     ) -> None:
-        kernels.route_and_average(
-            _as_columns(block), *self.trees.nodes, workspace(len(block)), leaves, says, in_bag, heard
-        )
+        buffers = routing_buffers(len(block))
+        route.route_and_average(_as_columns(block), self.trees.nodes, leaf_numbers, in_bag, buffers, leaves, averages)
 
     def _leaves_by_classes(
         self, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]
     ) -> Iterator[tuple[slice, NDArray[np.int32], np.uint64, NDArray[np.uint8]]]:
-        """As many rows at a time as there is room for their probabilities: which, leaves of more rows, where among them
-        these begin, and bags."""
+        """Parts of as many rows as there is room for their probabilities: (rows, leaves of a block of rows, where in
+        the block the part begins, bags of the part)."""
         for whole in _parts(len(block), BLOCK):
             leaves = self.find_leaves(block[whole])
             for part in _parts(leaves.shape[1], max(16, BLOCK_SHARES // self.n_classes)):
@@ -221,24 +219,23 @@ class Forest:
                 yield rows, leaves, np.uint64(part.start), np.ascontiguousarray(in_bag[:, rows])
 
 
-def _as_columns(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], np.uint64]:
-    """Rows as kernels take them: codes, feature after feature, and how far these are apart. Some rows of a larger table
-    that lies like that stay where they are."""
+def _as_columns(block: NDArray[np.uint8]) -> route.Columns:
+    """A block of rows, feature after feature; without a copy where it is part of a table that is stored like that."""
     if block.strides[0] != 1 or block.strides[1] < len(block) or not block.flags.writeable:
         block = np.array(block.T, order="C").T
     (n_rows, n_features), apart = block.shape, block.strides[1]
     codes = np.lib.stride_tricks.as_strided(block, ((n_features - 1) * apart + n_rows,), (1,))
-    return codes, np.uint64(apart)
+    return route.Columns(codes, np.uint64(apart))
 
 
 def _parts(n_rows: int, size: int) -> Iterator[slice]:
-    """Rows that go down the trees together."""
+    """Consecutive slices of so many rows."""
     return (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 @dataclass(frozen=True)
 class Grown:
-    """What one growing task gives: a run of trees with their fitness and importances, not yet pruned."""
+    """The result of one task: a run of trees with their fitness and importances, before pruning."""
 
     trees: Trees
     word_ends: NDArray[np.int64]
@@ -249,12 +246,12 @@ class Grown:
 
 def check_size(n_rows: int, params: GrowthParams) -> None:
     """Raise `SchemaError` when there are more rows, or may be more nodes, than a tree has room for."""
-    if n_rows > MOST_ROWS:
+    if n_rows > MAX_ROWS:
         raise SchemaError(
-            f"The table has {n_rows:,} rows; a model can be fitted to {MOST_ROWS:,} at most.\n"
+            f"The table has {n_rows:,} rows; a model can be fitted to {MAX_ROWS:,} at most.\n"
             "Hint: fit it to a sample of the rows. `rfod score` then reads a table of any size in batches."
         )
-    n_drawn, most_leaves = min(params.n_draws(n_rows), n_rows), (MOST_WORDS - 1) // WORDS_PER_LEAF
+    n_drawn, most_leaves = min(params.n_draws(n_rows), n_rows), (MAX_WORDS - 1) // WORDS_PER_LEAF
     if n_drawn // params.min_samples_leaf > most_leaves:
         raise SchemaError(
             f"A tree of {n_drawn:,} rows, at least {params.min_samples_leaf:,} to a leaf, may have more leaves than "
@@ -266,72 +263,63 @@ def check_size(n_rows: int, params: GrowthParams) -> None:
 
 def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int) -> Grown:
     """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest, and measure their fitness."""
-    out = space_for(n_trees, *_sizes(predictors, target, params))
+    out = grown_trees(n_trees, *_sizes(predictors, target, params))
     center = grow_into(out, predictors, target, params, first_tree)
     fitness = measure_fitness(out, center, predictors, target, params)
-    (words, word_ends, leaf_ends), (leaf_value, leaf_variance), (ends, entry_class, entry_share), judging = out
-    # what was set aside for trees and not needed is cut off
-    n_leaves = int(leaf_ends[-1])
+    n_words, n_leaves = int(out.word_ends[-1]), int(out.leaf_ends[-1])
     n_values, n_ends = (0, n_leaves) if target.n_classes else (n_leaves, 0)
-    n_entries = int(ends[n_ends - 1]) if n_ends else 0
+    n_entries = int(out.entry_ends[n_ends - 1]) if n_ends else 0
     trees = Trees(
-        words=words[: word_ends[-1]].copy(),
-        word_starts=word_ends[:-1],
-        leaf_starts=leaf_ends[:-1],
+        words=out.words[:n_words].copy(),  # copies, without the room that was not needed
+        word_starts=out.word_ends[:-1],
+        leaf_starts=out.leaf_ends[:-1],
         n_leaves=n_leaves,
-        leaf_value=leaf_value[:n_values].copy(),
-        leaf_variance=leaf_variance[:n_values].copy(),
-        entry_ends=np.concatenate([np.zeros(min(n_ends, 1), dtype=np.int64), ends[:n_ends]]),
-        entry_class=entry_class[:n_entries].astype(np.uint16),
-        entry_share=entry_share[:n_entries].astype(np.float32),
+        leaf_value=out.leaf_value[:n_values].copy(),
+        leaf_variance=out.leaf_variance[:n_values].copy(),
+        entry_ends=np.concatenate([np.zeros(min(n_ends, 1), dtype=np.int64), out.entry_ends[:n_ends]]),
+        entry_class=out.entry_class[:n_entries].astype(np.uint16),
+        entry_share=out.entry_share[:n_entries].astype(np.float32),
     )
-    return Grown(trees, word_ends, leaf_ends, fitness, importances=judging[-1])
+    return Grown(trees, out.word_ends, out.leaf_ends, fitness, out.importances)
 
 
 def _sizes(predictors: Predictors, target: Target, params: GrowthParams) -> tuple[int, int, int, int, int]:
-    """Of one tree: most rows in its bag and outside of it, features, classes, fewest rows of a leaf."""
+    """Of one tree: most distinct rows in its bag, most rows outside of it, features, classes, fewest rows of a leaf."""
     n_rows = len(target.rows)
-    n_drawn, n_judges = min(params.n_draws(n_rows), n_rows), min(params.n_judged(n_rows), n_rows)
-    return n_drawn, n_judges, len(predictors.codes), target.n_classes, params.min_samples_leaf
+    n_drawn, n_out_of_bag = min(params.n_draws(n_rows), n_rows), min(params.n_out_of_bag(n_rows), n_rows)
+    return n_drawn, n_out_of_bag, len(predictors.codes), target.n_classes, params.min_samples_leaf
 
 
-def grow_into(
-    out: tuple[Arrays, ...], predictors: Predictors, target: Target, params: GrowthParams, first_tree: int
-) -> float:
-    """Grow trees into `out`, which `space_for` made. Returns the mean of a numeric target, 0 for classes."""
+def grow_into(out: GrownTrees, predictors: Predictors, target: Target, params: GrowthParams, first_tree: int) -> float:
+    """Grow trees into `out`. Returns the mean of a numeric target, 0 for classes."""
     allowed, n_rows = predictors.without(target.column), len(target.rows)
     n_drawn, _, n_features, n_classes, min_leaf = _sizes(predictors, target, params)
-    center = kernels.grow_trees(
-        (predictors.codes, predictors.is_categorical, predictors.n_codes, allowed),
-        (target.rows, target.values, target.classes),
-        n_classes,
-        np.uint64(params.seed),
-        target.column,
-        first_tree,
-        params.n_draws(n_rows),
-        params.n_tried(len(allowed)),
-        min_leaf,
-        params.deepest,
-        bench(n_rows, n_drawn, n_features, len(allowed), n_classes, min_leaf),
+    center = growth.grow_trees(
+        growth.Features(predictors.codes, predictors.is_categorical, predictors.n_codes, allowed),
+        growth.TargetArrays(target.rows, target.values, target.classes),
+        growth.Settings(
+            n_classes=n_classes,
+            seed=np.uint64(params.seed),
+            column=target.column,
+            first_tree=first_tree,
+            n_draws=params.n_draws(n_rows),
+            n_tried=params.n_tried(len(allowed)),
+            min_leaf=min_leaf,
+            max_depth=params.depth_limit,
+        ),
+        growth_buffers(n_rows, n_drawn, n_features, len(allowed), n_classes, min_leaf),
         out,
     )
     return float(center)
 
 
 def measure_fitness(
-    out: tuple[Arrays, ...], center: float, predictors: Predictors, target: Target, params: GrowthParams
+    out: GrownTrees, center: float, predictors: Predictors, target: Target, params: GrowthParams
 ) -> Floats:
     """Fitness of every tree that `grow_into` has written to `out`, on rows outside its bag."""
-    (words, *ends), (leaf_value, _), entries, judging = out
-    fitness = np.empty(len(judging[0]))
-    kernels.measure_fitness(
-        (predictors.codes, predictors.without(target.column)),
-        (target.values, target.classes),
-        target.n_classes,
-        center,
-        ((words.view(np.uint64), *ends), leaf_value, entries, judging),
-        fitness_buffers(*_sizes(predictors, target, params)),
-        fitness,
+    fitness, buffers = np.empty(len(out.n_out_of_bag)), fitness_buffers(*_sizes(predictors, target, params))
+    route.measure_fitness(
+        predictors.codes, target.values, target.classes, target.n_classes, center, out, buffers, fitness
     )
     return fitness
 
@@ -343,7 +331,14 @@ def is_tree(
     if not 0 < n_leaves <= len(words):
         return False
     seen = (np.zeros(n, dtype=np.uint8) for n in (len(words), len(words), n_leaves))
-    return bool(kernels.check_tree(words, n_leaves, n_codes, is_categorical, *seen))
+    return bool(route.check_tree(words, n_leaves, n_codes, is_categorical, *seen))
+
+
+def keep_best(fitness: NDArray[np.float64], share: float) -> NDArray[np.int64]:
+    """Trees to keep, best first (section 4.2 of the paper); ties go to the earlier tree, NaN comes last."""
+    n_kept = max(1, int(share * len(fitness) + 1e-9))  # 0.29 * 100 is 28.999... in binary
+    ranked = np.where(np.isnan(fitness), -np.inf, fitness)
+    return np.argsort(-ranked, kind="stable")[:n_kept]
 
 
 def prune(
@@ -374,7 +369,7 @@ def prune(
 
 
 def _gather(picked: Sequence[tuple[Grown, int]], has_classes: bool) -> Trees:
-    """Copy the picked trees one behind the other; words need no change, their pointers count from the tree's root."""
+    """Copy the picked trees one after another; words hold positions from the root of the tree."""
     words, values, variances, ends, classes, shares = [], [], [], [], [], []
     n_entries = 0
     for part, tree in picked:

@@ -1,36 +1,33 @@
-"""A kept sample of training rows as the company of other rows: who shares their leaves, who is nearest."""
+"""Training rows that share leaves with other rows: the conditional distribution of a target, given a row."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest import sample_kernels as member_kernels
 from rfod._forest.forest import NO_BAG, Forest
+from rfod._forest.jit import ONE, ZERO, kernel
 
 Floats = NDArray[np.float64]
-MOST_MEMBERS = 64  # rows of a leaf that are heard: many trees speak, so a few of each will do
-PIECE = 256  # rows of a sample that distances are measured from together: they stay in cache
-LARGEST = np.float32(1e9)  # no two numbers are further apart
+MAX_LEAF_SAMPLE = 64  # rows kept per leaf: averaging over trees makes more unnecessary
 
 
 @dataclass(frozen=True, eq=False)
 class LeafSample:
-    """The rows of a sample in each leaf of a forest: what its trees think is alike, as far as the target goes."""
+    """The sampled rows in each leaf of a forest."""
 
     forest: Forest
     n_rows: int
-    member_ends: NDArray[np.int64]
-    members: NDArray[np.int64]
+    ends: NDArray[np.int64]  # (leaves + 1,): those of leaf l are rows[ends[l]:ends[l + 1]]
+    rows: NDArray[np.int64]  # row numbers within the sample
 
     def weights(self, block: NDArray[np.uint8], own: NDArray[np.int64], in_bag: NDArray[np.uint8] = NO_BAG) -> Floats:
-        """(row, row of the sample): how much the second says about the target of the first; each row sums to 1, or to
-        0 when no tree has company for it. `own` are the rows' own places in the sample, -1 for strangers."""
+        """(row, sampled row): weight of the second in the conditional distribution of the first. Each row sums to 1, or
+        to 0 when no leaf has a sampled row for it. `own` are the rows' own numbers in the sample, -1 for others; they
+        get no weight."""
         out = np.empty((len(block), self.n_rows))
         leaves = self.forest.find_leaves(block)
-        member_kernels.weigh_members(leaves, np.ascontiguousarray(in_bag), own, self.member_ends, self.members, out)
+        _weigh_sample(leaves, np.ascontiguousarray(in_bag), own, self.ends, self.rows, out)
         return out
 
     def places(
@@ -41,71 +38,97 @@ class LeafSample:
         values: Floats,
         observed: Floats,
     ) -> Floats:
-        """(2, row): the weight of the rows of the sample whose `values` are below what was observed, and of those not
-        above it; NaN when no tree has company for a row."""
+        """(2, row): the weight of the sampled rows whose `values` are below the observed one, and of those not above
+        it; NaN when no leaf has a sampled row."""
         out = np.empty((2, len(block)))
         leaves = self.forest.find_leaves(block)
-        bags = np.ascontiguousarray(in_bag)
-        member_kernels.place_among_members(leaves, bags, own, self.member_ends, self.members, values, observed, out)
+        _place_in_sample(leaves, np.ascontiguousarray(in_bag), own, self.ends, self.rows, values, observed, out)
         return out
 
 
 def gather(forest: Forest, block: NDArray[np.uint8], rows: NDArray[np.int64]) -> LeafSample:
-    """The company of a sample, of which only `rows` (those that have a value of the target) are heard.
+    """The sample `block` by leaves; only `rows` (those that have a value of the target) are listed.
 
-    In random order, for the table may be sorted, and of a large leaf only some are heard.
+    In random order, since the table may be sorted and a large leaf keeps only some.
     """
     rows = np.random.default_rng(0).permutation(rows)
     leaves, n_leaves = forest.find_leaves(block), forest.trees.n_leaves
     counts, ends = np.zeros(n_leaves, dtype=np.int64), np.empty(n_leaves + 1, dtype=np.int64)
-    members = np.empty(len(leaves) * len(rows), dtype=np.int64)
-    member_kernels.list_members(leaves, rows, MOST_MEMBERS, counts, ends, members)
-    return LeafSample(forest, len(block), ends, members[: ends[-1]].copy())
+    listed = np.empty(len(leaves) * len(rows), dtype=np.int64)
+    _list_by_leaf(leaves, rows, MAX_LEAF_SAMPLE, counts, ends, listed)
+    return LeafSample(forest, len(block), ends, listed[: ends[-1]].copy())
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Rows of a sample as points: numbers in units of the cell score, categories as they are."""
-
-    pieces: NDArray[np.float32]
-    """(piece, column, row of the piece); the last piece is filled up."""
-    n_rows: int
-    is_categorical: NDArray[np.bool_]
-    centres: Floats
-    ranges: Floats
-
-    def distances(self, values: Sequence[NDArray[Any]], own: NDArray[np.int64]) -> Floats:
-        """Mean distance per column from the nearest row of the sample, other than the row itself and one copy of it."""
-        out = np.empty(len(own))
-        points = _as_points(values, self.is_categorical, self.centres, self.ranges)
-        n_copies, total = np.zeros(len(own), dtype=np.int64), np.empty(PIECE, dtype=np.float32)
-        member_kernels.nearest_rows(points, self.pieces, self.n_rows, self.is_categorical, own, n_copies, total, out)
-        return np.where(np.isinf(out), 0.0, out / max(1, len(values)))
+# Kernels take leaves: int32 (trees, rows), as `Forest.find_leaves` returns them; ends and sample: LeafSample.ends and
+# .rows; in_bag: uint8 (trees, rows) or (0, 0), 1 where a tree does not count for a row; own: int64 (rows,), a row's own
+# number in the sample or -1.
 
 
-def _as_points(
-    values: Sequence[NDArray[Any]], is_categorical: NDArray[np.bool_], centres: Floats, ranges: Floats
-) -> NDArray[np.float32]:
-    """(row, column) of encoded columns; NaN where a cell is missing."""
-    points = np.empty((len(values[0]), len(values)), dtype=np.float32)
-    for j, column in enumerate(values):
-        if is_categorical[j]:
-            points[:, j] = np.where(column == -1, np.nan, column)
-        else:
-            with np.errstate(over="ignore"):
-                points[:, j] = np.clip((column - centres[j]) / (ranges[j] or 1.0), -LARGEST, LARGEST)
-    return points
+@kernel
+def _list_by_leaf(leaves, rows, max_rows, counts, ends, listed):
+    """List the rows of each leaf in `listed` (trees * rows,), int64, in the order of `rows`, at most `max_rows` each.
+    counts: int64 (leaves,), zeros."""
+    for tree in range(leaves.shape[0]):
+        for row in rows:
+            counts[leaves[tree, row]] += 1
+    n_listed = ZERO
+    for leaf in range(counts.shape[0]):
+        ends[leaf] = n_listed
+        n_listed += counts[leaf] if counts[leaf] < max_rows else max_rows
+        counts[leaf] = 0
+    ends[counts.shape[0]] = n_listed
+    for tree in range(leaves.shape[0]):
+        for row in rows:
+            leaf = leaves[tree, row]
+            if counts[leaf] < max_rows:
+                listed[ends[leaf] + counts[leaf]] = row
+                counts[leaf] += 1
 
 
-def neighbours(values: Sequence[NDArray[Any]], is_categorical: NDArray[np.bool_], ranges: Floats) -> Neighbours:
-    """The rows of a sample, given by columns, as points to measure distances from."""
-    centres = np.zeros(len(values))
-    for j in np.flatnonzero(~is_categorical).tolist():  # float32 has few digits, and dates are far from 0
-        known = values[j][np.isfinite(values[j])]
-        centres[j] = np.median(known) if len(known) else 0.0
-    points = _as_points(values, is_categorical, centres, ranges)
-    n_pieces = -(-len(points) // PIECE)
-    filled = np.zeros((n_pieces * PIECE, len(values)), dtype=np.float32)
-    filled[: len(points)] = points
-    pieces = np.ascontiguousarray(filled.reshape(n_pieces, PIECE, -1).transpose(0, 2, 1))
-    return Neighbours(pieces, len(points), is_categorical, centres, ranges)
+@kernel
+def _weigh_sample(leaves, in_bag, own, ends, sample, out):
+    """out[i, r] = weight of sampled row r for row i. In a tree, the sampled rows in the leaf of i share a weight of 1;
+    out, float64 (rows, sampled rows), is the mean over trees that have any."""
+    for i in range(leaves.shape[1]):
+        n_trees = ZERO
+        for r in range(out.shape[1]):
+            out[i, r] = 0.0
+        for tree in range(leaves.shape[0]):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            low, high = ends[leaves[tree, i]], ends[leaves[tree, i] + 1]
+            n_others = high - low
+            for place in range(low, high):
+                if sample[place] == own[i]:
+                    n_others -= 1
+            if n_others == 0:
+                continue
+            n_trees += 1
+            for place in range(low, high):
+                if sample[place] != own[i]:
+                    out[i, sample[place]] += 1.0 / n_others
+        for r in range(out.shape[1]):
+            out[i, r] /= n_trees if n_trees > 0 else ONE
+
+
+@kernel
+def _place_in_sample(leaves, in_bag, own, ends, sample, values, observed, out):
+    """Sums of the weights of `_weigh_sample`: out[0, i] over sampled rows with values below observed[i], out[1, i] over
+    those not above it. values: float64 (sampled rows,); observed: float64 (rows,); out: float64 (2, rows)."""
+    for i in range(leaves.shape[1]):
+        n_trees, below, up_to = ZERO, 0.0, 0.0
+        for tree in range(leaves.shape[0]):
+            if in_bag.shape[0] > 0 and in_bag[tree, i]:
+                continue
+            n_others, n_below, n_up_to = ZERO, ZERO, ZERO
+            for place in range(ends[leaves[tree, i]], ends[leaves[tree, i] + 1]):
+                is_other = sample[place] != own[i]
+                n_others += is_other
+                n_below += is_other & (values[sample[place]] < observed[i])
+                n_up_to += is_other & (values[sample[place]] <= observed[i])
+            if n_others > 0:
+                n_trees += 1
+                below += n_below / n_others
+                up_to += n_up_to / n_others
+        out[0, i] = below / n_trees if n_trees > 0 else np.nan
+        out[1, i] = up_to / n_trees if n_trees > 0 else np.nan

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ROWS_PER_TREE = 4096
-FEWEST_JUDGED = 1024
+ROWS_PER_TREE = 4096  # drawn for a tree by default
+MIN_OUT_OF_BAG = 1024  # rows that the fitness of a tree is measured on, where there are so many
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class GrowthParams:
     seed: int
 
     def n_tried(self, n_predictors: int) -> int:
-        """Features looked at per node."""
+        """Features tried per node."""
         wanted = self.max_features
         if wanted is None:
             n_tried = n_predictors
@@ -48,11 +48,11 @@ class GrowthParams:
             n_draws = round(float(wanted) * n_rows)
         return max(1, n_draws)
 
-    def n_judged(self, n_rows: int) -> int:
-        """Most out-of-bag rows that one tree is judged on."""
-        return max(self.n_draws(n_rows), FEWEST_JUDGED)
+    def n_out_of_bag(self, n_rows: int) -> int:
+        """Most out-of-bag rows that the fitness of a tree is measured on."""
+        return max(self.n_draws(n_rows), MIN_OUT_OF_BAG)
 
     @property
-    def deepest(self) -> int:
+    def depth_limit(self) -> int:
         """Depth limit as a number."""
         return int(self.max_depth) if self.max_depth is not None else 2**31

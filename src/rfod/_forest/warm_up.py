@@ -1,4 +1,4 @@
-"""Compile all kernels ahead, or say so when they have to be compiled.
+"""Compile all kernels ahead, or report when they have to be compiled.
 
 numba compiles a kernel when it is first called, which takes seconds, and keeps it in a cache on disk: once per
 environment. It fires the event "numba:compile" only for what is not in the cache.
@@ -18,17 +18,18 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from rfod._forest import class_sums, kernels, leaf_sample, sample_kernels
-from rfod._forest.buffers import space_for
+from rfod._forest import class_sums, grow, jit, leaf_sample, neighbours, route
+from rfod._forest.buffers import grown_trees
 from rfod._forest.forest import Forest, Predictors, Target, Trees, grow_into, is_tree, measure_fitness
+from rfod._forest.layout import leaf_word
 from rfod._forest.params import GrowthParams
 from rfod._table.bins import Feature
 
 Report = Callable[[int, int], None]
 """Called as report(functions compiled, functions in all)."""
 
-_MODULES = (kernels, sample_kernels, class_sums)
-_N_FUNCTIONS = sum(isinstance(found, Dispatcher) for part in _MODULES for found in vars(part).values())
+_MODULES = (jit, grow, route, class_sums, leaf_sample, neighbours)
+_N_FUNCTIONS = len({found for part in _MODULES for found in vars(part).values() if isinstance(found, Dispatcher)})
 _ONE_ROW = np.zeros(1, dtype=np.int64)
 _BLOCK = np.zeros((1, 1), dtype=np.uint8, order="F")
 _IN_NO_BAG = np.zeros((1, 1), dtype=np.uint8)
@@ -38,7 +39,7 @@ _watched = threading.Lock()
 def compile_kernels(progress: Report | None = None) -> None:
     """Compile every kernel, or load it from the cache; progress(done, total) is called as functions are compiled and
     once at the end."""
-    with compiling(progress or _silent):
+    with compiling(progress or (lambda done, total: None)):
         _call(_STEPS)
     if progress:
         progress(_N_FUNCTIONS, _N_FUNCTIONS)
@@ -115,10 +116,6 @@ def _is_ours(compiled: event.Event) -> bool:
     return str(compiled.data["dispatcher"].py_func.__module__).startswith("rfod.")
 
 
-def _silent(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
-
-
 def _n_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -160,7 +157,7 @@ def _forest(n_classes: int) -> Forest:
     """One tree of one leaf."""
     start, end = np.zeros(1, dtype=np.int64), np.array([0, 1])
     shares = np.zeros(1, dtype=np.uint16), np.ones(1, dtype=np.float32)
-    trees = Trees(np.array([kernels.LEAF]), start, start, 1, np.zeros(1), np.zeros(1), end, *shares)
+    trees = Trees(np.array([leaf_word(0)]), start, start, 1, np.zeros(1), np.zeros(1), end, *shares)
     return Forest(1, n_classes, trees, 1, np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(2))
 
 
@@ -169,25 +166,25 @@ def _predict_classes(n_classes: int) -> None:
 
 
 def _weigh() -> None:
-    alike = leaf_sample.gather(_forest(0), _BLOCK, _ONE_ROW)
-    alike.weights(_BLOCK, _ONE_ROW)
-    alike.places(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
+    sample = leaf_sample.gather(_forest(0), _BLOCK, _ONE_ROW)
+    sample.weights(_BLOCK, _ONE_ROW)
+    sample.places(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
 
 
 def _measure() -> None:
-    leaf_sample.neighbours([np.zeros(1)], np.zeros(1, dtype=np.bool_), np.ones(1)).distances([np.zeros(1)], _ONE_ROW)
+    neighbours.neighbours([np.zeros(1)], np.zeros(1, dtype=np.bool_), np.ones(1)).distances([np.zeros(1)], _ONE_ROW)
 
 
 # In the order in which a fit needs them; growing takes as long as all that follow, which a second process does.
 _STEPS: tuple[Callable[[], Any], ...] = (
     lambda: Feature(0, "value", False, 3, np.zeros(1)).codes(np.zeros(1)),
-    lambda: grow_into(space_for(0, 1, 1, 1, 0, 1), *_task(), 0),
-    lambda: measure_fitness(space_for(0, 1, 1, 1, 0, 1), 0.0, *_task()),
+    lambda: grow_into(grown_trees(0, 1, 1, 1, 0, 1), *_task(), 0),
+    lambda: measure_fitness(grown_trees(0, 1, 1, 1, 0, 1), 0.0, *_task()),
     lambda: _forest(0).bags(0, _ONE_ROW, 1),
     lambda: _forest(0).predict_values(_BLOCK),
     lambda: _predict_classes(2),
     lambda: _predict_classes(1000),  # too many for a table
     _measure,
     _weigh,
-    lambda: is_tree(np.array([kernels.LEAF]), 1, np.full(1, 2), np.zeros(1, dtype=np.bool_)),
+    lambda: is_tree(np.array([leaf_word(0)]), 1, np.full(1, 2), np.zeros(1, dtype=np.bool_)),
 )

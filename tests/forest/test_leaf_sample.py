@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from reference.tables import NUMERIC, cases
 from rfod._forest.forest import NO_BAG
-from rfod._forest.leaf_sample import MOST_MEMBERS, gather, neighbours
+from rfod._forest.leaf_sample import MAX_LEAF_SAMPLE, gather
+from rfod._forest.neighbours import neighbours
 
 
 @settings(max_examples=30)
@@ -17,27 +18,27 @@ def test_weights_are_shares_of_leaves(case, seed):
     forest = case.forest()
     random = np.random.default_rng(seed)
     block = np.ascontiguousarray(case.predictors.codes.T)
-    heard = np.flatnonzero(random.random(len(block)) < 0.7)
+    listed = np.flatnonzero(random.random(len(block)) < 0.7)
     picked = random.integers(0, len(block), 3)
     own = np.where(random.random(3) < 0.5, picked, -1)
     in_bag = NO_BAG
     if random.random() < 0.5:
         in_bag = (random.random((forest.trees.n_trees, 3)) < 0.5).astype(np.uint8)
-    company = gather(forest, block, heard)
-    found = company.weights(block[picked], own, in_bag)
+    sample = gather(forest, block, listed)
+    found = sample.weights(block[picked], own, in_bag)
     values, observed = random.integers(0, 5, len(block)).astype(float), random.integers(0, 5, 3).astype(float)
-    below, up_to = company.places(block[picked], own, in_bag, values, observed)
+    below, up_to = sample.places(block[picked], own, in_bag, values, observed)
     leaves = forest.find_leaves(block)
     for i, row in enumerate(picked):
-        expected, n_votes = np.zeros(len(block)), 0
+        expected, n_trees = np.zeros(len(block)), 0
         for tree in range(forest.trees.n_trees):
-            members = [r for r in heard if leaves[tree, r] == leaves[tree, row]][:MOST_MEMBERS]
+            members = [r for r in listed if leaves[tree, r] == leaves[tree, row]][:MAX_LEAF_SAMPLE]
             members = [r for r in members if r != own[i]]
             if members and not (len(in_bag) and in_bag[tree, i]):
-                n_votes += 1
+                n_trees += 1
                 expected[members] += 1 / len(members)
-        np.testing.assert_allclose(found[i], expected / max(n_votes, 1), atol=1e-12)
-        if n_votes:
+        np.testing.assert_allclose(found[i], expected / max(n_trees, 1), atol=1e-12)
+        if n_trees:
             np.testing.assert_allclose(below[i], found[i, values < observed[i]].sum(), atol=1e-12)
             np.testing.assert_allclose(up_to[i], found[i, values <= observed[i]].sum(), atol=1e-12)
         else:
