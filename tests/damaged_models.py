@@ -114,9 +114,9 @@ def no_models(members: Members) -> Iterator[tuple[str, bytes]]:
     yield header("seed text", lambda h: h.update(seed="0"))
     yield header("seed negative", lambda h: h.update(seed=-1))
     yield header("seed huge", lambda h: h.update(seed=2**63))
-    yield header("no checksum", lambda h: h["checksums"].pop("words"))
-    yield header("wrong checksum", lambda h: h["checksums"].update(words="0" * 64))
-    yield header("checksum list", lambda h: h["checksums"].update(words=[]))
+    yield header("no checksum", lambda h: h["checksums"].pop("trees.words"))
+    yield header("wrong checksum", lambda h: h["checksums"].update({"trees.words": "0" * 64}))
+    yield header("checksum list", lambda h: h["checksums"].update({"trees.words": []}))
     for key in ("params", "seed", "features", "checksums", "schema"):
         yield header(f"no {key}", lambda h, key=key: h.pop(key))
         yield header(f"{key} null", lambda h, key=key: h.update({key: None}))
@@ -191,52 +191,59 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
 
     absurd: dict[str, list[float]] = {
         "edges": [np.nan, np.inf, 1e300],
-        "ranges": [np.nan, np.inf, -1.0],
+        "column.value_range": [np.nan, np.inf, -1.0],
         "calibration": [np.nan, np.inf, 1e300],
-        "importances": [np.nan, np.inf, -0.5],
-        "n_draws": [0, -1, 2**62],
-        "n_grown": [0, -1, 10**9, 2**62, 2**63 - 1],
-        "n_kept": [0, -1, 10**9, 2**62, 2**63 - 1],
-        "kept": [-1, 10**6, 2**62],
-        "tree_words": [0, -1, 10**9, 2**62, 2**63 - 1],
-        "tree_leaves": [0, -1, 10**9, 2**62, 2**63 - 1],
-        "words": [-1, 2**62, 2**63 - 1, 1 << 29, 0xFFFF, 0],
-        "leaf_value": [np.nan, np.inf, -np.inf, 1e200],
-        "leaf_variance": [np.nan, np.inf, -1.0],
-        "leaf_entries": [0, -1, 10**9, 2**62, 2**63 - 1],
-        "entry_class": [65535, 40000],
-        "entry_share": [np.nan, np.inf, -0.5, 0.0, 1.5],
-        "floors": [np.nan, np.inf, -1.0, 1e300],
-        "n_single": [-1],
+        "forest.importances": [np.nan, np.inf, -0.5],
+        "forest.n_draws": [0, -1, 2**62],
+        "forest.kept": [-1, 10**6, 2**62],
+        "trees.word_starts": [1, -1, 10**9, 2**62, 2**63 - 1],
+        "trees.leaf_starts": [1, -1, 10**9, 2**62, 2**63 - 1],
+        "trees.words": [-1, 2**62, 2**63 - 1, 1 << 29, 0xFFFF, 0],
+        "trees.leaf_value": [np.nan, np.inf, -np.inf, 1e200],
+        "trees.leaf_variance": [np.nan, np.inf, -1.0],
+        "trees.entry_ends": [1, -1, 10**9, 2**62, 2**63 - 1],
+        "trees.entry_class": [65535, 40000],
+        "trees.entry_share": [np.nan, np.inf, -0.5, 0.0, 1.5],
+        "column.floor": [np.nan, np.inf, -1.0, 1e300],
+        "column.n_single": [-1],
         "centres": [np.nan, np.inf],
         "scales": [np.nan, np.inf, 0.0, -1.0],
-        "cell_calibration": [np.nan, np.inf, 1e300],
-        "interval_calibration": [np.nan, -0.5, 1e300],
-        "sample_rows": [-1, 10**9, 2**62],
-        "sample_codes": [-2, 10**6],
+        "tail.known": [np.nan, np.inf, 1e300],
+        "column.offsets": [np.nan, -0.5, 1e300],
+        "sample.rows": [-1, 10**9, 2**62],
+        "sample.codes": [-2, 10**6],
     }
     for name, values in absurd.items():
         for value in values:
             array = read(members, name).copy()
             array.flat[0] = value
             yield f"{name}: first is {value}", with_array(members, name, npy(array))
-    kept = read(members, "kept").copy()
+    for row in range(len(read(members, "lengths"))):
+        for value in (-1, 10**9, 2**62, 2**63 - 1, None):
+            lengths = read(members, "lengths").copy()
+            lengths[row, 0] = lengths[row, 0] + 1 if value is None else value
+            yield f"lengths: first of row {row} is {value}", with_array(members, "lengths", npy(lengths))
+    kept = read(members, "forest.kept").copy()
     kept[1] = kept[0]
-    yield "kept: twice the same", with_array(members, "kept", npy(kept))
+    yield "kept: twice the same", with_array(members, "forest.kept", npy(kept))
     yield "calibration: falling", with_array(members, "calibration", npy(read(members, "calibration")[::-1]))
 
 
 def odd_numbers(members: Members, rng: np.random.Generator) -> Iterator[tuple[str, bytes]]:
     """Single numbers changed at random under a valid checksum: refused, or a model that still scores."""
-    names = ("edges", "ranges", "n_grown", "n_kept", "kept", "tree_words", "tree_leaves", "leaf_value", "leaf_variance")
-    names += ("leaf_entries", "entry_class", "entry_share", "floors", "centres", "scales", "cell_calibration")
-    names += ("interval_calibration", "sample_rows", "sample_numbers", "sample_codes", "n_single", *["words"] * 12)
+    unchecked = ("column.fitness", "forest.fitness", "forest.importances", "forest.n_draws", "calibration")
+    names = [path.removeprefix("arrays/").removesuffix(".npy") for path in members if path != "model.json"]
+    names = [name for name in names if name not in unchecked] + ["trees.words"] * 11
     for number in range(N_NUMBERS):
         name = names[number % len(names)]
         array = read(members, name).copy()
         place, bit = rng.integers(array.size), int(rng.integers(8 * array.itemsize))
-        array.view(np.uint8)[place * array.itemsize + bit // 8] ^= np.uint8(1 << (bit % 8))
+        array.reshape(-1).view(np.uint8)[place * array.itemsize + bit // 8] ^= np.uint8(1 << (bit % 8))
         yield f"{name}: bit {bit} of number {place}", with_array(members, name, npy(array))
+    for row, column in np.ndindex(*(np.array(read(members, "lengths").shape) - (0, 1))):
+        lengths = read(members, "lengths").copy()
+        lengths[row, column : column + 2] += (1, -1)
+        yield f"lengths: one of row {row} moves to column {column}", with_array(members, "lengths", npy(lengths))
 
 
 def outcome(path: str, probe: pa.Table, wanted: rfod.Detection) -> str:

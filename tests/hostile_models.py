@@ -25,8 +25,13 @@ from damaged_models import Members, header_npy, npy, pack, unpack, with_array, w
 from rfod._io.source_stats import read_stats
 
 MOST_BYTES = 2**20
-ZEROS = {"leaf_entries": np.int64, "tree_words": np.int64, "entry_class": np.uint16, "entry_share": np.float32}
-ZEROS |= {"kept": np.int64, "words": np.int64, "calibration": np.float64, "sample_codes": np.int32}
+ZEROS = {
+    "trees.entry_ends": np.int64,
+    "trees.word_starts": np.int64,
+    "trees.entry_class": np.uint16,
+    "trees.entry_share": np.float32,
+}
+ZEROS |= {"forest.kept": np.int64, "trees.words": np.int64, "calibration": np.float64, "sample.codes": np.int32}
 
 
 def filled_up(data: bytes) -> bytes:
@@ -55,7 +60,7 @@ def headers(members: Members) -> Iterator[tuple[str, bytes]]:
         names = [column["name"] for column in columns]
         wide = with_header(members, lambda h, c=columns, n=names: h["schema"].update(columns=c, names=n, left_out={}))
         zeros = np.zeros((min(n_columns, 10_000),) * 2)
-        yield f"{n_columns:,} columns", with_array(unpack(wide), "importances", npy(zeros))
+        yield f"{n_columns:,} columns", with_array(unpack(wide), "forest.importances", npy(zeros))
     for n_categories in (100_000, 1_000_000):
         column = {"name": "a", "kind": "categorical", "arrow_type": "int64", "n_missing": 0, "from_text": False}
         column |= {"categories": list(range(n_categories)), "n_distinct": n_categories}
@@ -70,10 +75,10 @@ def arrays(members: Members) -> Iterator[tuple[str, bytes]]:
         yield f"{name} of 75,000,000 bytes", filled_up(with_array(members, name, npy(zeros)))
         text = f"{{'descr': {np.dtype(dtype).str!r}, 'fortran_order': False, 'shape': (10000000000,), }}"
         yield f"{name} that claims to be large", with_array(members, name, header_npy(text))
-    ones = np.ones(4 * 10**6, np.int64)
+    ascending = np.arange(10**6)
     many = members
-    for name in ("tree_words", "kept", "words", "tree_leaves", "leaf_entries"):
-        many = unpack(with_array(many, name, npy(ones)))
+    for name in ("trees.word_starts", "forest.kept", "trees.words", "trees.leaf_starts", "trees.entry_ends"):
+        many = unpack(with_array(many, name, npy(ascending)))
     yield "many small trees", filled_up(pack(many))
 
 

@@ -317,11 +317,11 @@ def test_an_object_array_is_never_unpickled(path):
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(members["model.json"])
-    header["checksums"]["kept"] = hashlib.sha256(data).hexdigest()
-    members |= {"model.json": json.dumps(header).encode(), "arrays/kept.npy": data}
+    header["checksums"]["forest.kept"] = hashlib.sha256(data).hexdigest()
+    members |= {"model.json": json.dumps(header).encode(), "arrays/forest.kept.npy": data}
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(ModelFormatError, match=r"arrays/kept\.npy is of type object"):
+    with pytest.raises(ModelFormatError, match=r"arrays/forest\.kept\.npy is of type object"):
         rfod.load(path)
     assert not trace.exists()

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rfod._forest.params import GrowthParams
+from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import Trained, train
 from rfod._model.judge import judge, read_rows
 from rfod._model.model import Model
-from rfod._model.progress import terminal_progress
 from rfod._table.schema import match_columns
 from rfod._table.table import Table, listed, open_table
 from rfod.detection import Detection
-from rfod.exceptions import SchemaError
+from rfod.exceptions import SchemaError, did_you_mean
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 
 def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
     """Fit and judge one table: which of its own rows and cells do not fit the rest?
 
-    Every row is judged only by trees that have not seen it, so it cannot vouch for itself. And because wrong rows of
-    one sort vouch for each other, the tenth of the rows that scores highest at first is left out of a second fit
+    Every row is judged only by trees that have not seen it, so a wrong row does not make itself look ordinary. Many
+    wrong rows of one sort would; so the tenth of the rows that scores highest at first is left out of a second fit
     (`trim=0.1`). `key` names a column that identifies rows; it is left out of the model. `params` are those of `RFOD`;
-    unless told otherwise `random_state` is 0, so that two scans of a table agree.
+    `random_state` is 0 by default, so that two scans of a table agree.
     """
     return fit_detect(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
 
 
-def fit_model(data: Any, params: Params, *, key: str | None = None) -> Trained:
-    """Fit a model to a table; `key` names a column that is left out because it identifies rows."""
+def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Executor | None = None) -> Trained:
+    """Fit a model to a table; `key` names a column that is left out because it identifies rows.
+
+    Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
+    """
     table = open_table(data)
     growth = GrowthParams(
         n_trees=int(params.n_estimators),
@@ -44,39 +47,47 @@ def fit_model(data: Any, params: Params, *, key: str | None = None) -> Trained:
         seed=draw_seed(params.random_state),
     )
     with terminal_progress(bool(params.verbose)) as progress:
-        return train(
-            table,
-            column_types=_column_types(table, params, key),
-            params=growth,
-            max_bins=int(params.max_bins),
-            distance=params.distance,  # type: ignore[arg-type]  # Params has checked it
-            alpha=float(params.alpha),
-            trim=float(params.trim),
-            settings=params.to_json(),
-            n_jobs=params.n_jobs,
-            progress=progress,
-        )
+        executor = executor or Threads(params.n_jobs)
+        return train(table, _column_types(table, params, key), growth, params.to_json(), executor, progress)
 
 
-def fit_detect(data: Any, params: Params, *, key: str | None = None) -> tuple[Model, Detection]:
+def fit_detect(
+    data: Any,
+    params: Params,
+    *,
+    key: str | None = None,
+    lines: NDArray[np.int64] | None = None,
+    executor: Executor | None = None,
+) -> tuple[Model, Detection]:
     """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
-    table = open_table(data)
-    trained = fit_model(table, params, key=key)
+    table, executor = open_table(data), executor or Threads(params.n_jobs)
+    trained = fit_model(table, params, key=key, executor=executor)
     with terminal_progress(bool(params.verbose)) as progress:
-        judged = trained.judge_rows(None, params.n_jobs, progress)
-    own = Detection(trained.model, table, judged, key=key, own_rows=trained.rows, n_jobs=params.n_jobs)
+        judged = judge(trained.model, trained.rows, executor, progress)
+    own = Detection(
+        trained.model, table, judged, key=key, own_rows=trained.rows.take, n_jobs=params.n_jobs, lines=lines
+    )
     return trained.model, own
 
 
 def detect(
-    model: Model, data: Any, *, key: str | None = None, first_row: int = 0, n_jobs: int | None = -1, verbose: int = 0
+    model: Model,
+    data: Any,
+    *,
+    key: str | None = None,
+    first_row: int = 0,
+    lines: NDArray[np.int64] | None = None,
+    n_jobs: int | None = -1,
+    verbose: int = 0,
+    executor: Executor | None = None,
 ) -> Detection:
-    """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row."""
+    """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row, `lines`
+    are the lines of a text file on which rows begin."""
     table = open_table(data)
     matched = match_columns(model.schema, table)
     with terminal_progress(bool(verbose)) as progress:
-        judged = judge(model, read_rows(model, matched), n_jobs, progress)
-    return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs)
+        judged = judge(model, read_rows(model, matched), executor or Threads(n_jobs), progress)
+    return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs, lines=lines)
 
 
 def draw_seed(random_state: Any) -> int:
@@ -105,7 +116,5 @@ def check_columns(names: Sequence[str], wanted: Iterable[str], purpose: str) -> 
     """Raise `SchemaError` for the first wanted name that is not among the names of a table."""
     for name in wanted:
         if name not in names:
-            same = [known for known in names if known.lower() == name.lower()]
-            near = same or difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(names)}."
+            hint = did_you_mean(name, names) or f"the columns are {listed(names)}."
             raise SchemaError(f"There is no column {name!r} to {purpose}.\nHint: {hint}")

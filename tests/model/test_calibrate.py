@@ -6,7 +6,7 @@ import pytest
 
 import rfod
 from rfod._model.calibrate import conformal_p_values, own_p_values
-from rfod._model.threshold import benjamini_hochberg, highest
+from rfod._model.scores import benjamini_hochberg, false_discovery_cut, highest
 
 
 def test_conformal_p_values_by_hand() -> None:
@@ -46,6 +46,21 @@ def test_benjamini_hochberg_by_hand() -> None:
     assert benjamini_hochberg(p_values, 0.04).tolist() == [False] * 5
     assert benjamini_hochberg(np.array([np.nan, 0.01]), 0.05).tolist() == [False, True]
     assert benjamini_hochberg(np.zeros(0), 0.05).tolist() == []
+
+
+def test_benjamini_hochberg_over_counts_agrees_with_the_one_over_p_values() -> None:
+    rng = np.random.default_rng(0)
+    for rate in (0.01, 0.05, 0.3):
+        p_values = np.round(rng.beta(0.5, 2, 200), 2)  # with ties
+        values, counts = np.unique(p_values, return_counts=True)
+        cut, n_found = false_discovery_cut(values, counts, rate)
+        found = benjamini_hochberg(p_values, rate)
+        assert n_found == found.sum()
+        np.testing.assert_array_equal(p_values <= cut, found)
+        ranked = np.sort(p_values)
+        passed = np.flatnonzero(ranked <= rate * np.arange(1, 201) / 200)
+        assert n_found == (passed[-1] + 1 if len(passed) else 0)
+    assert false_discovery_cut(np.zeros(0), np.zeros(0, dtype=np.int64), 0.05) == (-np.inf, 0)
 
 
 def test_highest_takes_the_earlier_of_equals() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import scores as reference
-from rfod._model.cell_scores import SCORE_LIMIT, categorical_scores, numeric_range, numeric_scores
+from rfod._model.scores import SCORE_LIMIT, categorical_scores, numeric_range, numeric_scores
 
 nan, inf = np.nan, np.inf
 A, B, C = 0, 1, 2

@@ -85,7 +85,7 @@ class Recomputed:
         self.cells, self.spread = np.empty((n_rows, len(names))), np.empty((n_rows, len(names)))
         self.ranges = []
         for j, (column, forest) in enumerate(zip(model.schema.columns, model.forests, strict=True)):
-            asked = ReferenceForest(forest)
+            reference = ReferenceForest(forest)
             divisor = 1.0
             if not column.is_categorical:
                 divisor = scores.value_range(known[j], distance, options["alpha"])
@@ -94,10 +94,10 @@ class Recomputed:
             for row in range(n_rows):
                 observed = columns[j][row]
                 if column.is_categorical:
-                    expected, _, spread, probability, _ = asked.classes(codes[row], observed, seen[row])
+                    expected, _, spread, probability, _ = reference.classes(codes[row], observed, seen[row])
                     self.cells[row, j] = scores.categorical_score(observed, expected, probability, distance)
                 else:
-                    expected, spread, _ = asked.values(codes[row], seen[row])
+                    expected, spread, _ = reference.values(codes[row], seen[row])
                     self.cells[row, j] = scores.numeric_score(observed, expected, divisor)
                 self.spread[row, j] = 0.0 if math.isnan(spread) else spread
         self.weights = np.ones_like(self.cells)
@@ -170,3 +170,14 @@ def test_the_best_trees_were_kept():
             assert len(forest.tree_fitness) == N_TREES
             assert forest.kept.tolist() == fitness.keep_best(forest.tree_fitness, 0.5)
             assert len(forest.kept) == 3
+
+
+def test_as_published_is_the_paper_by_letter():
+    detector = rfod.RFOD.as_published(n_estimators=N_TREES, random_state=SEED, n_jobs=1).fit(make_table())
+    assert (detector.max_features, detector.min_samples_leaf, detector.max_samples) == (None, 1, None)
+    options = DEFAULTS | {"aggregation": "uncertainty", "uncertainty": "raw"}
+    expected = Recomputed(detector.model_, make_table(), make_new_rows(), options)
+    found = detector.detect(make_new_rows())
+    np.testing.assert_allclose(found.cell_scores, expected.cells, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.row_scores, expected.rows, rtol=1e-9, atol=1e-9)
+    assert rfod.RFOD.as_published(max_features=0.5).max_features == 0.5

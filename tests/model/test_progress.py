@@ -12,10 +12,10 @@ import pytest
 
 from rfod import RFOD
 from rfod._forest.params import GrowthParams
-from rfod._model.executor import silent
+from rfod._model.executor import Threads, silent, terminal_progress
 from rfod._model.fit import train
-from rfod._model.progress import terminal_progress
 from rfod._table.table import open_table
+from rfod.params import Params
 
 ARRAY = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -63,16 +63,8 @@ def test_nothing_is_written_without_a_terminal(capfd):
 def test_stages_come_in_order():
     calls = []
     growth = GrowthParams(4, 0.5, None, 5, None, "auto", seed=0)
-    options = {"column_types": None, "max_bins": 255, "distance": "agd", "alpha": 0.02, "trim": 0.0}
-    settings = {"distance": "agd", "aggregation": "uncertainty", "uncertainty": "scaled", "trim": 0.0}
-    train(
-        open_table(ARRAY),
-        **options,
-        params=growth,
-        settings=settings,
-        n_jobs=1,
-        progress=lambda stage, done, total: calls.append((stage, done, total)),
-    )
+    params = Params(n_estimators=4, aggregation="uncertainty").to_json()
+    train(open_table(ARRAY), None, growth, params, Threads(1), lambda *call: calls.append(call))
     assert list(dict.fromkeys(stage for stage, _, _ in calls)) == ["growing", "judging"]
     for stage in ("growing", "judging"):
         counts = [(done, total) for name, done, total in calls if name == stage]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import scores as reference
-from rfod._model.row_scores import confidence_weights, row_means
+from rfod._model.scores import confidence_weights, row_means
 
 nan = np.nan
 

@@ -5,33 +5,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rfod._model import surprise
-from rfod._model.row_scores import agree, centre_and_scale, root_mean_squares
+from rfod._model import calibrate
+from rfod._model.scores import centre_and_scale, consensus, root_mean_squares
 
 
 def test_numeric_strangeness_is_the_log_of_residual_over_spread() -> None:
-    found = surprise.numeric_strangeness(np.array([10.0, 0.0, np.nan]), np.array([3.0, 3.0, 3.0]), floor=4.0)
+    found = calibrate.numeric_strangeness(np.array([10.0, 0.0, np.nan]), np.array([3.0, 3.0, 3.0]), floor=4.0)
     np.testing.assert_allclose(found, [np.log(2.0), np.log(1e-9), np.nan], rtol=1e-8)  # hypot(3, 4) = 5
 
 
 def test_categorical_strangeness_is_minus_log_of_no_likelier_categories() -> None:
-    found = surprise.categorical_strangeness(np.array([0.99999, 0.09999, 0.0]))
+    found = calibrate.categorical_strangeness(np.array([0.99999, 0.09999, 0.0]))
     np.testing.assert_allclose(found, [0.0, 1.0, 5.0], atol=1e-12)
 
 
 def test_the_floor_is_the_median_residual() -> None:
-    assert surprise.spread_floor(np.array([1.0, 2.0, 9.0, np.nan]), 100.0) == 2.0
-    assert surprise.spread_floor(np.array([0.0, 0.0, 0.0]), 100.0) == pytest.approx(1e-4)
-    assert surprise.spread_floor(np.zeros(0), 0.0) > 0
+    assert calibrate.spread_floor(np.array([1.0, 2.0, 9.0, np.nan]), 100.0) == 2.0
+    assert calibrate.spread_floor(np.array([0.0, 0.0, 0.0]), 100.0) == pytest.approx(1e-4)
+    assert calibrate.spread_floor(np.zeros(0), 0.0) > 0
 
 
 def test_surprise_of_shares() -> None:
-    assert surprise.share_surprise(0, 99) == 2.0
-    assert surprise.share_surprise(99, 99) == 0.0
+    assert calibrate.share_surprise(0, 99) == 2.0
+    assert calibrate.share_surprise(99, 99) == 0.0
 
 
 def test_below_its_start_a_tail_is_the_share_of_training_cells() -> None:
-    tail = surprise.fit_tail(np.arange(100.0), steepest=4.0, robust=False)
+    tail = calibrate.fit_tail(np.arange(100.0), is_categorical=False, robust=False)
     # 10 in the tail: 90 to 99, which begins behind 89
     assert tail.start == 89.0
     shares = np.array([101, 100, 51, 12]) / 101  # of the 100 known ones those at least as high, and one more
@@ -40,28 +40,28 @@ def test_below_its_start_a_tail_is_the_share_of_training_cells() -> None:
 
 def test_beyond_its_start_a_tail_falls_like_the_mean_excess() -> None:
     known = np.concatenate([np.zeros(90), np.full(10, 2.0)])
-    tail = surprise.fit_tail(known, steepest=4.0, robust=False)
+    tail = calibrate.fit_tail(known, is_categorical=False, robust=False)
     rate = (1 - 1.64 / np.sqrt(10)) / 2.0  # mean excess 2
     expected = -np.log10(11 / 101) + 6.0 * rate / np.log(10)
     np.testing.assert_allclose(tail.surprise(np.array([6.0])), expected)
     assert np.isnan(tail.surprise(np.array([np.nan])))[0]
-    assert tail.surprise(np.array([1e9]))[0] == surprise.MOST
+    assert tail.surprise(np.array([1e9]))[0] == calibrate.MAX_SURPRISE
 
 
 def test_a_robust_tail_does_not_see_a_few_wrong_cells() -> None:
     clean = np.sort(np.random.default_rng(0).exponential(size=4000))
     wrong = np.concatenate([clean[:-20], np.full(20, 1000.0)])
     at = np.array([20.0])
-    robust = [surprise.fit_tail(known, 4.0, robust=True).surprise(at)[0] for known in (clean, wrong)]
-    plain = [surprise.fit_tail(known, 4.0, robust=False).surprise(at)[0] for known in (clean, wrong)]
+    robust = [calibrate.fit_tail(known, False, robust=True).surprise(at)[0] for known in (clean, wrong)]
+    plain = [calibrate.fit_tail(known, False, robust=False).surprise(at)[0] for known in (clean, wrong)]
     assert robust[1] > 0.6 * robust[0]
     assert plain[1] < 0.4 * plain[0]
 
 
 @given(st.lists(st.floats(-20, 20), max_size=60), st.lists(st.floats(-30, 1e6), min_size=2, max_size=20), st.booleans())
-def test_surprise_grows_with_strangeness(known: list[float], asked: list[float], robust: bool) -> None:
-    tail = surprise.fit_tail(np.sort(np.array(known)), 4.0, robust)
-    found = tail.surprise(np.sort(np.array(asked)))
+def test_surprise_grows_with_strangeness(known: list[float], probes: list[float], robust: bool) -> None:
+    tail = calibrate.fit_tail(np.sort(np.array(known)), False, robust)
+    found = tail.surprise(np.sort(np.array(probes)))
     assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert (np.diff(found) >= -1e-9).all()
@@ -77,7 +77,7 @@ def test_ten_to_the_minus_surprise_is_a_p_value(law: str) -> None:
     }[law]
     shares = []
     for _ in range(40):
-        tail = surprise.fit_tail(np.sort(draw(2000)), 4.0, robust=False)
+        tail = calibrate.fit_tail(np.sort(draw(2000)), False, robust=False)
         found = tail.surprise(draw(50_000))
         shares.append([np.mean(found >= level) * 10**level for level in (1, 2, 3, 4)])
     assert (np.mean(shares, axis=0) < 1.25).all()
@@ -91,6 +91,6 @@ def test_root_mean_squares_and_agreement_by_hand() -> None:
     assert centre_and_scale(np.zeros(4)) == (0.0, 1.0)
     # ratios of spread to centre: 2, 0.5 and, for want of a centre, 1, of which 1 is the median
     parts = np.array([[1.0, 3.0, -1.0], [4.0, 6.0, 2.0], [0.0, 7.0, -7.0]])
-    found = agree(parts, np.array([1.0, 4.0, 0.0]), np.array([2.0, 2.0, 7.0]))
+    found = consensus(parts, np.array([1.0, 4.0, 0.0]), np.array([2.0, 2.0, 7.0]))
     np.testing.assert_allclose(found, [1.0, 2.0, 0.5])
-    assert np.isfinite(agree(np.array([[1e300]]), np.zeros(1), np.array([1e-300]))).all()
+    assert np.isfinite(consensus(np.array([[1e300]] * 2), np.zeros(2), np.full(2, 1e-300))).all()

@@ -8,7 +8,7 @@ import pytest
 
 from rfod import RFOD
 from rfod._model import fit as training
-from rfod._model import judge as judging
+from rfod._model.judge import Comparison
 
 
 def many_classes(is_late, seed=0, n_rows=400):
@@ -22,8 +22,7 @@ def many_classes(is_late, seed=0, n_rows=400):
 
 
 def fitted(table, monkeypatch, limit):
-    for module in (judging, training):
-        monkeypatch.setattr(module, "SHARES_LIMIT", limit)
+    monkeypatch.setattr(training, "SHARES_LIMIT", limit)
     return RFOD(n_estimators=10, random_state=0, n_jobs=1).fit(table).model_.fitness
 
 
@@ -37,23 +36,23 @@ def test_fitness_of_many_classes_is_measured_on_rows_that_have_one(is_late, monk
     np.testing.assert_array_equal(fitted(table, monkeypatch, 4_000_000), whole)
 
 
-def test_rows_that_were_drawn_twice_keep_their_trees(monkeypatch):
-    """Calibration rows and those of intervals, which may be others, are told apart when a sample is taken."""
+def test_calibration_rows_keep_their_trees(monkeypatch):
+    """Calibration rows and those of intervals are samples of their own: each has its own trees that must not judge."""
     monkeypatch.setattr(training, "CALIBRATION_ROWS", 150)
     monkeypatch.setattr(training, "SAMPLE_ROWS", 200)
     monkeypatch.setattr(training, "INTERVAL_ROWS", 60)
-    asked = []
-    judge = training.judge
+    judged = []
+    cells = Comparison.cells
 
-    def spy(model, rows, *rest, **options):
-        asked.append((model, rows))
-        return judge(model, rows, *rest, **options)
+    def spy(comparison, j, part, in_bag, shares):
+        judged.append((j, comparison.rows.origin, in_bag))
+        return cells(comparison, j, part, in_bag, shares)
 
-    monkeypatch.setattr(training, "judge", spy)
-    detector = RFOD(n_estimators=10, random_state=0, n_jobs=2).fit(many_classes(is_late=True))
-    (model, rows), usable = asked[0], {0: np.arange(400), 1: np.arange(300, 400), 2: np.arange(400)}
-    assert len(rows) == 150
-    for j in range(3):
-        expected = model.forests[j].bags(model.seed, usable[j], 400)[:, rows.trained_as]
-        np.testing.assert_array_equal(rows.in_bag(j), expected)
-    assert all(0 < len(known) <= 60 for known in detector.model_.interval_calibration[::2])
+    monkeypatch.setattr(Comparison, "cells", spy)
+    model = RFOD(n_estimators=10, random_state=0, n_jobs=2).fit(many_classes(is_late=True)).model_
+    usable = {0: np.arange(400), 1: np.arange(300, 400), 2: np.arange(400)}
+    assert sorted(j for j, _, _ in judged) == [0, 1, 2]
+    for j, origin, in_bag in judged:
+        assert len(origin) == 150
+        np.testing.assert_array_equal(in_bag, model.forests[j].bags(model.seed, usable[j], 400)[:, origin])
+    assert all(0 < len(model.columns[j].offsets) <= 60 for j in (0, 2))

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._model.calibrate import surprise
+from rfod._model.executor import Executor
 from rfod._model.judge import Rows, code_rows, judge
 from rfod._model.model import Judged, Model
 
@@ -20,8 +22,8 @@ Floats = NDArray[np.float64]
 CANDIDATES = 5  # cells tried per row and round, the most surprising ones
 MOST_CELLS = 5  # of a row that are replaced
 ORDINARY = 0.05  # a row is ordinary when its most surprising cell would be exceeded in this share of ordinary rows
-CLEARLY = 0.75  # share of the surprise that another cell than the most surprising one may leave, to be blamed first
-ROWS_TOGETHER = 2_048
+CLEARLY_LESS = 0.75  # remaining surprise of another cell than the most surprising one, to be blamed first
+BATCH_ROWS = 2_048
 
 
 @dataclass(frozen=True)
@@ -51,85 +53,67 @@ def ordinary_limit(n_columns: int) -> float:
     return float(np.log10(n_columns / ORDINARY))
 
 
-def repair(model: Model, rows: Rows, judged: Judged, n_jobs: int | None) -> list[Repair]:
-    """Replace the cells to blame, row by row; `judged` is what the model says of the rows as they are."""
+def repair(model: Model, rows: Rows, cells: Judged, executor: Executor) -> list[Repair]:
+    """Replace the cells to blame, row by row; `cells` are the judged cells of the rows as they are."""
     found: list[Repair] = []
-    surprise = model.surprise(judged)
-    for start in range(0, len(rows), ROWS_TOGETHER):
-        part = np.arange(start, min(start + ROWS_TOGETHER, len(rows)))
-        expected = [column[part] for column in judged.expected]
-        found += _repair_together(model, rows.take(part), surprise[part], expected, n_jobs)
+    for start in range(0, len(rows), BATCH_ROWS):
+        part = np.arange(start, min(start + BATCH_ROWS, len(rows)))
+        found += _repair_batch(model, rows.take(part), cells.take(part), executor)
     return found
 
 
-def _repair_together(
-    model: Model, rows: Rows, surprise: Floats, expected: Sequence[NDArray[Any]], n_jobs: int | None
-) -> list[Repair]:
-    n_rows, n_columns = surprise.shape
+def _repair_batch(model: Model, rows: Rows, cells: Judged, executor: Executor) -> list[Repair]:
+    current = surprise(model.columns, cells)
+    n_rows, n_columns = current.shape
     limit = ordinary_limit(n_columns)
     values = [column.copy() for column in rows.encoded]
-    expected = [column.copy() for column in expected]
-    surprise = surprise.copy()
+    expected = [column.copy() for column in cells.expected]
     replaced: list[list[int]] = [[] for _ in range(n_rows)]
     open_rows = np.arange(n_rows)
     for _ in range(min(MOST_CELLS, n_columns - 1)):
-        tried = [(int(row), j) for row in open_rows for j in _candidates(surprise[row], replaced[row])]
-        if not tried:
+        trials = [(int(row), j) for row in open_rows for j in _candidates(current[row], replaced[row])]
+        if not trials:
             break
-        owners = np.array([row for row, _ in tried])
-        trial = _with_expected(model, rows, values, expected, tried)
-        judged = judge(model, trial, n_jobs, look_around=False)
-        trial_surprise = model.surprise(judged)
-        left = _left(trial_surprise)
-        for row in open_rows:
-            places = np.flatnonzero(owners == row)
-            if len(places) == 0:
+        owners, columns = np.array(trials).T
+        # one row per trial, with the expected value in the place of the tried cell
+        encoded = [
+            np.where(columns == k, expected[k][owners], values[k][owners]).astype(values[k].dtype, copy=False)
+            for k in range(n_columns)
+        ]
+        trial_rows = code_rows(model, encoded).like(rows, owners)
+        judged = judge(model, trial_rows, executor, with_distances=False)
+        trial_surprise = surprise(model.columns, judged)
+        remaining = _remaining(trial_surprise)
+        before, accepted = _remaining(current), []
+        starts, ends = np.searchsorted(owners, open_rows, "left"), np.searchsorted(owners, open_rows, "right")
+        for row, first, end in zip(open_rows.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            if first == end:
                 continue
-            first, best = places[0], places[np.argmin(left[places])]
-            if left[best] > CLEARLY * left[first]:
+            best = first + int(np.argmin(remaining[first:end]))
+            if remaining[best] > CLEARLY_LESS * remaining[first]:
                 best = first
-            if left[best] >= _left(surprise[[row]])[0]:
-                continue
-            j = tried[best][1]
-            replaced[row].append(j)
-            surprise[row] = trial_surprise[best]
-            for k in range(n_columns):
-                values[k][row] = trial.encoded[k][best]
-                expected[k][row] = judged.expected[k][best]
-        moved = np.array([len(replaced[row]) for row in open_rows])
-        is_open = (surprise[open_rows].max(axis=1) > limit) & (moved == moved.max(initial=0))
+            if remaining[best] < before[row]:
+                replaced[row].append(trials[best][1])
+                accepted.append((row, best))
+        changed, best_trials = np.array(accepted, dtype=np.intp).reshape(-1, 2).T
+        current[changed] = trial_surprise[best_trials]
+        for k in range(n_columns):
+            values[k][changed] = encoded[k][best_trials]
+            expected[k][changed] = judged.expected[k][best_trials]
+        n_replaced = np.array([len(replaced[row]) for row in open_rows])
+        is_open = (current[open_rows].max(axis=1) > limit) & (n_replaced == n_replaced.max(initial=0))
         open_rows = open_rows[is_open]
     return [
-        Repair(
-            tuple(columns),
-            tuple(values[j][row] for j in columns),
-            bool(surprise[row].max() <= limit),
-        )
+        Repair(tuple(columns), tuple(values[j][row] for j in columns), bool(current[row].max() <= limit))
         for row, columns in enumerate(replaced)
     ]
 
 
-def _left(surprise: Floats) -> Floats:
-    """How much there is left to explain in each row."""
+def _remaining(surprise: Floats) -> Floats:
+    """Per row, the surprise that is left to explain."""
     return np.asarray((surprise * surprise).sum(axis=1))
 
 
 def _candidates(surprise: Floats, replaced: Sequence[int]) -> list[int]:
     order = np.argsort(-surprise, kind="stable")
     return [int(j) for j in order[: CANDIDATES + len(replaced)] if surprise[j] > 0 and j not in replaced][:CANDIDATES]
-
-
-def _with_expected(
-    model: Model,
-    rows: Rows,
-    values: Sequence[NDArray[Any]],
-    expected: Sequence[NDArray[Any]],
-    tried: Sequence[tuple[int, int]],
-) -> Rows:
-    """One row per trial, with the expected value in the place of the tried cell."""
-    owners = np.array([row for row, _ in tried])
-    columns = np.array([j for _, j in tried])
-    encoded = []
-    for k, (own, wanted) in enumerate(zip(values, expected, strict=True)):
-        encoded.append(np.where(columns == k, wanted[owners], own[owners]).astype(own.dtype, copy=False))
-    return code_rows(model, encoded).like(rows, owners)

@@ -1,14 +1,157 @@
-"""Scores as p-values, measured on the scores of training rows that were judged out of bag."""
+"""Surprise and p-values: what a score means, measured on training cells and rows that were judged out of bag.
+
+A cell first has a *strangeness* in the measure of its own column: the residual in units of its local spread, or the
+probability of all categories that are no likelier. Surprise is -log10 of the share of the training cells of the column
+that are at least as strange, continued beyond the strangest by a fitted tail. docs/surprise.md has the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+if TYPE_CHECKING:
+    from rfod._model.model import ColumnForest, ColumnModel, Judged
+
 Floats = NDArray[np.float64]
+
+TAIL_SHARE = 0.02  # of the training cells, the strangest, that the tail is fitted to
+FEWEST_IN_TAIL = 10
+CAUTION = 1.64  # standard errors by which the tail is taken to be heavier than it looks
+STEEPEST = 4.0  # decades of probability per e-fold of strangeness, at most
+RAREST = 1e-5  # smaller probabilities of categories count as equal
+RAREST_IN_ROWS = 1e-3  # the same, where the cells of a row are summed up
+SMALLEST_RESIDUAL = 1e-9  # in spreads; smaller residuals count as equal
+SMALLEST_FLOOR = 1e-6  # of the range of a column
+MAX_SURPRISE = 300.0
+UNSEEN_SHARE = -1.0  # in place of a probability: a category that training never saw
+
+
+def numeric_strangeness(residual: Floats, local_spread: Floats, floor: float) -> Floats:
+    """log of |observed - expected| / sqrt(local spread² + floor²); NaN where there is no residual."""
+    return np.log(residual / np.hypot(local_spread, floor) + SMALLEST_RESIDUAL)
+
+
+def categorical_strangeness(no_likelier: Floats, rarest: float = RAREST) -> Floats:
+    """-log10 of the probability of all categories that are no likelier than the observed one."""
+    return -np.log10(np.maximum(no_likelier, 0.0) + rarest)
+
+
+def strangeness(column: ColumnForest, floor: float, scores: Floats, local: Floats) -> Floats:
+    """How unusual cells of a column are, in the column's own measure; NaN where there is nothing to compare."""
+    if column.value_range == 0:  # a constant, or another value
+        return np.minimum(scores, 1.0)
+    if column.column.is_categorical:
+        return np.where(np.isnan(scores), np.nan, categorical_strangeness(local))
+    return numeric_strangeness(scores * column.value_range, local, floor)
+
+
+def spread_floor(residuals: Floats, value_range: float) -> float:
+    """Lower limit of local spreads: the median residual of training cells; NaN are left out."""
+    known = residuals[np.isfinite(residuals)]
+    typical = float(np.median(known)) if len(known) else 0.0
+    return max(typical, SMALLEST_FLOOR * value_range, np.finfo(np.float64).tiny)
+
+
+def share_surprise(n_like: int, n_rows: int) -> float:
+    """Surprise of a property that `n_like` of `n_rows` training rows have, the row itself included."""
+    return float(np.log10((n_rows + 1.0) / (n_like + 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """Distribution of the strangeness of a column's training cells: their shares, and beyond `start` a line in decades
+    per unit of strangeness, which for numbers is a Pareto tail of residual / spread."""
+
+    known: Floats
+    """Strangeness of (a sample of) the training cells, judged out of bag, ascending."""
+    start: float
+    start_surprise: float
+    slope: float
+
+    def surprise(self, strangeness: Floats) -> Floats:
+        """-log10 of the probability of a cell at least as strange; NaN stays NaN."""
+        n_as_strange = len(self.known) - np.searchsorted(self.known, strangeness, side="left")
+        shares = np.log10((len(self.known) + 1.0) / (n_as_strange + 1.0))
+        beyond = np.minimum(self.start_surprise + (strangeness - self.start) * self.slope, MAX_SURPRISE)
+        found = np.where(strangeness > self.start, beyond, shares)
+        return np.where(np.isnan(strangeness), np.nan, found)
+
+
+def fit_tail(known: Floats, is_categorical: bool, robust: bool) -> Tail:
+    """The tail of the strangeness of training cells, ascending.
+
+    The slope is that of the strangest cells' mean excess (Hill's estimate, less `CAUTION` standard errors), or with
+    `robust` of their median excess, which a few wrong cells among them do not change.
+    """
+    n_known = len(known)
+    if n_known < 2:
+        return Tail(known, np.finfo(np.float64).max, 0.0, 0.0)
+    n_tail = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * n_known)), n_known - 1)
+    start = float(known[n_known - n_tail - 1])
+    excess = known[n_known - n_tail :] - start
+    typical = float(np.median(excess) / np.log(2)) if robust else float(excess.mean())
+    rate = max(0.1, 1 - CAUTION / np.sqrt(n_tail)) / max(typical, 1e-9)
+    slope = min(rate / np.log(10), 1.0 if is_categorical else STEEPEST)
+    return Tail(known, start, share_surprise(n_tail, n_known), slope)
+
+
+def surprise(columns: Sequence[ColumnModel], cells: Judged, bounded: bool = False) -> Floats:
+    """(rows, columns): -log10 of how likely a cell at least as unusual is, gaps included; 0 for cells without any tree.
+
+    `bounded`: no category counts for more than its forest says. In the sum of a row, many columns whose categories
+    are rarely in doubt would otherwise outweigh the rest.
+    """
+    found = np.empty_like(cells.cell_scores)
+    for j, column in enumerate(columns):
+        scores, local = cells.cell_scores[:, j], cells.local[:, j]
+        own = _value_surprise(column, strangeness(column, column.floor, scores, local))
+        if column.column.is_categorical:
+            if bounded:
+                own = np.minimum(own, categorical_strangeness(local, RAREST_IN_ROWS))
+            novelty = share_surprise(column.n_single, column.n_rows - column.column.n_missing)
+            own = np.where(local == UNSEEN_SHARE, novelty, own)
+        gap, presence = _gap_surprise(column)
+        own = np.where(np.isnan(scores), gap, np.maximum(own, presence))
+        found[:, j] = np.where(np.isnan(local), 0.0, own)
+    return found
+
+
+def p_values(columns: Sequence[ColumnModel], surprise: Floats) -> Floats:
+    """(rows, columns): share of the training cells of a column, gaps included, that are at least as surprising."""
+    found = np.empty_like(surprise)
+    for j, column in enumerate(columns):
+        gap, presence = _gap_surprise(column)
+        share_missing = column.column.n_missing / column.n_rows
+        known = np.maximum(_value_surprise(column, column.tail.known), presence)
+        among_values = conformal_p_values(surprise[:, j], known)
+        found[:, j] = (1 - share_missing) * among_values + share_missing * (gap >= surprise[:, j])
+    return found
+
+
+def _value_surprise(column: ColumnModel, strangeness: Floats) -> Floats:
+    """Surprise of values; gaps and categories that training never saw are another matter."""
+    if column.value_range > 0:
+        return column.tail.surprise(strangeness)
+    # a constant: training may have other values, which were trimmed or are infinite
+    known, n_present = column.tail.known, column.n_rows - column.column.n_missing
+    share = np.count_nonzero(known > 0) / max(1, len(known))
+    return np.where(strangeness > 0, share_surprise(int(np.ceil(share * n_present)), n_present), 0.0)
+
+
+def _gap_surprise(column: ColumnModel) -> tuple[float, float]:
+    """Surprise of a gap in a column, and of any value there."""
+    n_rows, n_missing = column.n_rows, column.column.n_missing
+    return share_surprise(n_missing, n_rows), share_surprise(n_rows - n_missing, n_rows)
 
 
 def conformal_p_values(scores: Floats, calibration: Floats) -> Floats:
-    """Share of calibration scores (ascending) at least as high, the score itself counted in: (1 + k) / (1 + n).
+    """Share of calibration scores (ascending) at least as high, the score itself included: (1 + k) / (1 + n).
 
     Valid for any row that is exchangeable with the calibration rows, whatever the distribution; never below 1/(1+n).
     """

@@ -1,26 +1,31 @@
-"""Compare every cell of a table with what the model expects."""
+"""Compare every cell of a table with what its forest predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest.forest import NO_BAG
-from rfod._model.cell_scores import categorical_scores, numeric_scores
-from rfod._model.executor import Progress, count_threads, run_tasks, silent
-from rfod._model.model import UNSEEN_SHARE, Judged, Model
+from rfod._forest.forest import NO_BAG, Forest, Target
+from rfod._forest.neighbours import Neighbours
+from rfod._model.calibrate import UNSEEN_SHARE
+from rfod._model.executor import Executor, Progress, Threads, silent
+from rfod._model.model import ColumnForest, Judged, Model
+from rfod._model.scores import Distance, categorical_scores, numeric_scores
 from rfod._table.bins import bin_table
 from rfod._table.encode import UNSEEN, encode_column
 from rfod._table.table import Table
 
+Floats = NDArray[np.float64]
+Part = tuple[int, slice]
+"""Column number, or `DISTANCES`, and rows: one task."""
+DISTANCES = -1
 TASK_ROWS = 32_768
 FEW_ROWS = 256  # starting threads takes longer than they save
-SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
 
 
@@ -30,48 +35,66 @@ def as_classes(codes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def as_block(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Codes (features, rows) as rows, at least one byte each; they stay where they are, feature after feature."""
+    """Codes (features, rows) as a view (rows, features), with at least one feature."""
     return codes.T if len(codes) else np.zeros((codes.shape[1], 1), dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
+class Bags:
+    """Which trees of a model were grown on which rows of its training table."""
+
+    forests: Sequence[Forest]
+    targets: Sequence[Target]
+    seed: int
+    n_rows: int
+
+    def of(self, j: int) -> NDArray[np.uint8]:
+        """(kept tree, row of the training table) 1 where the tree of column j was grown on the row. The tree of a
+        constant is one leaf: it has nothing to learn from any row."""
+        target = self.targets[j]
+        return self.forests[j].bags(self.seed, target.rows[:0] if target.constant else target.rows, self.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a model reads them, and, for rows of its training table, who must not judge them."""
+    """Rows as a model reads them, and, for rows of its training table, which trees must not judge them."""
 
     encoded: Sequence[NDArray[Any]]
     """Per modelled column."""
     block: NDArray[np.uint8]
-    """Codes, row by row."""
-    bag: Callable[[int], NDArray[np.uint8]] | None = None
-    """Per column, (kept tree, row) 1 where the tree was grown on the row."""
-    trained_as: NDArray[np.int64] | None = None
-    """Where the rows stood in the training table."""
+    """Codes, (rows, features)."""
+    bags: Bags | None = None
+    """Of rows of the training table."""
+    origin: NDArray[np.int64] | None = None
+    """Positions in the training table; None, with bags, stands for all of its rows in order."""
 
     def __len__(self) -> int:
         return len(self.block)
 
     def take(self, picked: NDArray[np.intp]) -> Rows:
-        """Some of the rows, or some of them several times."""
-        bag = self.bag
-        return Rows(
-            [column[picked] for column in self.encoded],
-            as_block(np.ascontiguousarray(self.block.T[:, picked])),
-            None if bag is None else lambda j: np.ascontiguousarray(bag(j)[:, picked]),
-            None if self.trained_as is None else self.trained_as[picked],
-        )
+        """Some of the rows; a row may occur several times."""
+        block = as_block(np.ascontiguousarray(self.block.T[:, picked]))
+        return Rows([column[picked] for column in self.encoded], block).like(self, picked)
 
     def like(self, origin: Rows, picked: NDArray[np.intp]) -> Rows:
-        """These rows as other forms of picked rows of `origin`: the same trees must not judge them."""
-        other = origin.take(picked)
-        return Rows(self.encoded, self.block, other.bag, other.trained_as)
+        """These rows as variants of picked rows of `origin`: the same trees must not judge them."""
+        if origin.bags is None:
+            return self
+        return Rows(self.encoded, self.block, origin.bags, picked if origin.origin is None else origin.origin[picked])
 
     def in_bag(self, j: int) -> NDArray[np.uint8]:
-        """As kernels take it: empty for rows that no tree has seen."""
-        return NO_BAG if self.bag is None else self.bag(j)
+        """(kept tree, row) 1 where the tree of column j was grown on the row; empty for rows of other tables."""
+        return NO_BAG if self.bags is None else self.select(self.bags.of(j))
+
+    def select(self, in_bag: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """These rows of an array (kept tree, row of the training table)."""
+        return in_bag if self.origin is None else np.take(in_bag, self.origin, axis=1)
 
     def places(self, find: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """`find` of the rows' places in the training table; -1 for rows that were not there."""
-        return np.full(len(self), -1, dtype=np.int64) if self.trained_as is None else find(self.trained_as)
+        """`find` of the rows' positions in the training table; -1 for rows of other tables."""
+        if self.bags is None:
+            return np.full(len(self), -1, dtype=np.int64)
+        return find(np.arange(len(self)) if self.origin is None else self.origin)
 
 
 def read_rows(model: Model, table: Table) -> Rows:
@@ -85,72 +108,102 @@ def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> Rows:
     return Rows(encoded, as_block(codes))
 
 
-Check = Callable[[int, Judged, NDArray[np.float64] | None], None]
-"""Called as check(column, judged, shares) when all cells of a column have been judged; shares (row, category) are the
-probabilities of all its categories, if these are not too many."""
+class JudgedColumn(NamedTuple):
+    """Cells of one column: see `Judged`. All arrays have one number per row."""
+
+    expected: NDArray[Any]
+    cell_scores: Floats
+    uncertainty: Floats
+    local: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Rows and the forests that judge their cells. Tasks work on parts of it; it can be pickled."""
+
+    columns: Sequence[ColumnForest]
+    distance: Distance
+    rows: Rows
+    points: tuple[Neighbours, NDArray[np.int64]] | None = None
+    """If distances are wanted: the points to measure from, and the rows' own positions among them, -1 for others."""
+
+    def executor(self, executor: Executor) -> Executor:
+        """The executor itself, unless there are few rows."""
+        return executor if len(self.rows) > FEW_ROWS else Threads(1)
+
+    def parts(self, n_workers: int) -> list[Part]:
+        """Tasks for so many workers. For rows of the training table a task is a whole column, since the trees that
+        must not judge them are found for all rows together."""
+        n_rows, n_tasks = len(self.rows), 4 * n_workers
+        distances = [] if self.points is None else [(DISTANCES, part) for part in _slices(n_rows, n_tasks)]
+        slices = [slice(0, n_rows)] if self.rows.bags else _slices(n_rows, -(-n_tasks // len(self.columns)))
+        # the longest come first, so that no worker has to wait long for the last one
+        by_size = sorted(range(len(self.columns)), key=lambda j: -len(self.columns[j].forest.trees.words))
+        return distances + [(j, part) for part in slices for j in by_size]
+
+    def cells(
+        self, j: int, part: slice, in_bag: NDArray[np.uint8] = NO_BAG, shares: Floats | None = None
+    ) -> JudgedColumn:
+        """Judge cells of column j; `shares`, (rows, categories), receives the probabilities of all categories."""
+        column, observed, block = self.columns[j], self.rows.encoded[j][part], self.rows.block[part]
+        if column.forest.n_classes:
+            classes = as_classes(observed)
+            expected, out = column.forest.predict_classes(block, classes, in_bag, shares)
+            scores = categorical_scores(classes, expected, out[2], self.distance)
+            local = np.where((observed == UNSEEN) & (expected >= 0), UNSEEN_SHARE, out[3])
+            return JudgedColumn(expected, scores, np.where(np.isnan(out[1]), 0.0, out[1]), local)
+        out = column.forest.predict_values(block, in_bag)
+        scores = numeric_scores(observed, out[0], column.value_range)
+        return JudgedColumn(out[0], scores, np.where(np.isnan(out[1]), 0.0, out[1]), np.sqrt(out[2] + out[1] ** 2))
+
+    def distances(self, part: slice) -> Floats:
+        """Distances of rows from their nearest neighbours."""
+        assert self.points is not None
+        neighbours, own = self.points
+        return neighbours.distances([column[part] for column in self.rows.encoded], own[part])
+
+    def collect(self, parts: Iterable[Part], results: Iterable[JudgedColumn | Floats]) -> Judged:
+        """All cells, from the results of all parts."""
+        n_rows, n_columns = len(self.rows), len(self.columns)
+        expected = tuple(
+            np.empty(n_rows, dtype=np.int32 if column.forest.n_classes else np.float64) for column in self.columns
+        )
+        scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
+        nearest = np.zeros(n_rows)
+        for (j, part), result in zip(parts, results, strict=True):
+            if isinstance(result, JudgedColumn):
+                expected[j][part], scores[part, j], uncertainty[part, j], local[part, j] = result
+            else:
+                nearest[part] = result
+        return Judged(expected, scores, uncertainty, local, nearest)
 
 
 def judge(
-    model: Model,
-    rows: Rows,
-    n_jobs: int | None,
-    progress: Progress = silent,
-    *,
-    look_around: bool = True,
-    check: Check | None = None,
+    model: Model, rows: Rows, executor: Executor, progress: Progress = silent, *, with_distances: bool = True
 ) -> Judged:
-    """Compare every cell with what the model expects.
-
-    Distances from the model's neighbours are measured when its row score asks for it, unless `look_around` is off.
-    With a `check`, and for rows of the training table, a task is a whole column.
-    """
-    n_rows, n_columns = len(rows), len(model.forests)
-    n_jobs = n_jobs if n_rows > FEW_ROWS else 1
-    encoded, block = rows.encoded, rows.block
-    cell_scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
-    nearest = np.zeros(n_rows)
-    expected = tuple(np.empty(n_rows, dtype=np.int32 if forest.n_classes else np.float64) for forest in model.forests)
-    judged = Judged(expected, cell_scores, uncertainty, local, nearest)
-
-    def task(j: int, part: slice) -> None:
-        forest, observed = model.forests[j], encoded[j][part]
-        in_bag = rows.in_bag(j)
-        shares = None
-        if check is not None and 0 < n_rows * forest.n_classes <= SHARES_LIMIT:
-            shares = np.empty((n_rows, forest.n_classes))
-        if forest.n_classes:
-            classes = as_classes(observed)
-            best, out = forest.predict_classes(block[part], classes, in_bag, shares)
-            cell_scores[part, j] = categorical_scores(classes, best, out[2], model.distance)
-            expected[j][part] = best
-            local[part, j] = np.where((observed == UNSEEN) & (best >= 0), UNSEEN_SHARE, out[3])
-        else:
-            out = forest.predict_values(block[part], in_bag)
-            cell_scores[part, j] = numeric_scores(observed, out[0], float(model.ranges[j]))
-            expected[j][part] = out[0]
-            local[part, j] = np.sqrt(out[2] + out[1] ** 2)
-        uncertainty[part, j] = np.where(np.isnan(out[1]), 0.0, out[1])
-        if check is not None:
-            check(j, judged, shares)
-
-    def measure(part: slice) -> None:
-        nearest[part] = model.neighbours.distances([column[part] for column in encoded], own[part])
-
-    own = rows.places(model.neighbour_places)
-    n_tasks = 4 * count_threads(n_jobs)
-    tasks: list[Callable[[], None]] = []
-    if look_around and model.params["aggregation"] == "consensus":
-        _ = model.neighbours  # made once, before threads ask for it
-        tasks += [partial(measure, part) for part in _parts(n_rows, n_tasks)]
-    whole = [slice(0, n_rows)] if rows.bag or check else _parts(n_rows, -(-n_tasks // n_columns))
-    # the longest come first, so that no thread has to wait long for the last one
-    by_size = sorted(range(n_columns), key=lambda j: -len(model.forests[j].trees.words))
-    tasks += [partial(task, j, part) for part in whole for j in by_size]
-    run_tasks(tasks, n_jobs, "judging", progress)
-    return judged
+    """Compare every cell with what the model expects. Distances from the model's neighbours are measured if its row
+    score needs them, unless `with_distances` is off."""
+    points = None
+    if with_distances and model.params["aggregation"] == "consensus":
+        points = model.neighbours, rows.places(model.sample.neighbour_places)
+    return compare(Comparison(model.columns, model.params["distance"], rows, points), executor, progress)
 
 
-def _parts(n_rows: int, n_wanted: int) -> list[slice]:
+def compare(comparison: Comparison, executor: Executor, progress: Progress = silent) -> Judged:
+    """Judge all cells of a comparison."""
+    executor = comparison.executor(executor)
+    parts, handles = comparison.parts(executor.n_workers), [executor.share(comparison)]
+    return comparison.collect(parts, executor.map(_judge, parts, handles, progress=partial(progress, "judging")))
+
+
+def _judge(part: Part, comparison: Comparison) -> JudgedColumn | Floats:
+    j, rows = part
+    if j == DISTANCES:
+        return comparison.distances(rows)
+    return comparison.cells(j, rows, comparison.rows.in_bag(j))
+
+
+def _slices(n_rows: int, n_wanted: int) -> list[slice]:
     """Rows in about so many parts, none too large."""
     size = max(1, min(TASK_ROWS, -(-n_rows // n_wanted)))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

@@ -10,32 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._model.blame import Repair, repair
-from rfod._model.calibrate import conformal_p_values, own_p_values
+from rfod._model.calibrate import UNSEEN_SHARE, conformal_p_values, own_p_values, p_values, surprise
 from rfod._model.conditional import Conditional
+from rfod._model.executor import Threads
 from rfod._model.judge import Rows, read_rows
-from rfod._model.model import UNSEEN_SHARE, Judged, Model
+from rfod._model.model import Judged, Model
+from rfod._model.scores import row_scores, weights
 from rfod._table.table import Table
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
-FEW_ROWS = 16  # starting threads takes longer than they save
 
 
 class JudgedTable:
     """The rows of one table against what a model expects of them.
 
-    Parameters
-    ----------
-    model
-        What judged.
-    table
-        The rows as they came, under the names of the model.
-    cells
-        The judged cells, rows by modelled columns.
-    read
-        For the rows of the model's own training table: how to read them, with the trees that must not judge them.
-    n_jobs
-        Threads for what is computed later.
+    `table` holds the rows as they came, under the names of the model; `cells` are the judged cells, rows by modelled
+    columns. For the rows of the model's own training table `read` says how to read them, with the trees that must not
+    judge them. `n_jobs` is the number of threads for what is computed later.
     """
 
     def __init__(
@@ -67,22 +59,22 @@ class JudgedTable:
     @cached_property
     def row_scores(self) -> Floats:
         """(rows): how anomalous each row is, by the aggregation that the model was fitted with."""
-        return self.model.row_scores(self.cells)
+        return row_scores(self.model, self.cells)
 
     @cached_property
     def weights(self) -> Floats:
         """(rows, columns): the paper's W."""
-        return self.model.weights(self.cells)
+        return weights(self.model.ranges, self.model.params, self.cells)
 
     @cached_property
     def surprise(self) -> Floats:
         """(rows, columns): -log10 of how likely a cell at least as unusual is, gaps included."""
-        return self.model.surprise(self.cells)
+        return surprise(self.model.columns, self.cells)
 
     @cached_property
     def p_values(self) -> Floats:
         """(rows, columns): conformal p-value of each cell among the training cells of its column."""
-        return np.column_stack([self.model.p_values(column, j) for j, column in enumerate(self.surprise.T)])
+        return p_values(self.model.columns, self.surprise)
 
     @cached_property
     def tail_p_values(self) -> Floats:
@@ -131,7 +123,6 @@ class JudgedTable:
         """Cells to blame for picked rows, and their repair; computed once per row."""
         new = np.array([row for row in dict.fromkeys(picked.tolist()) if row not in self._repairs], dtype=np.intp)
         if len(new):
-            n_jobs = self.n_jobs if len(new) > FEW_ROWS else 1
-            done = repair(self.model, self.rows(new), self.cells.take(new), n_jobs)
+            done = repair(self.model, self.rows(new), self.cells.take(new), Threads(self.n_jobs))
             self._repairs |= dict(zip(new.tolist(), done, strict=True))
         return [self._repairs[row] for row in picked.tolist()]

@@ -1,7 +1,8 @@
 """Model files: a zip of one JSON member and .npy arrays. Reading one never runs code and trusts nothing.
 
-Members: `model.json` (format version, parameters, schema, features, sizes and checksums of the arrays) and
-`arrays/<name>.npy`. The arrays of all forests are stored one after another; counts per tree and leaf cut them up again.
+Members: `model.json` (format version, parameters, schema, features, checksums of the arrays) and `arrays/<name>.npy`.
+`FIELDS` declares the arrays. What a column has a list of is stored for all columns one after another; `lengths` says
+how long each list is.
 """
 
 from __future__ import annotations
@@ -12,20 +13,22 @@ import json
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
-from itertools import pairwise
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._forest.forest import MOST_LEAVES, Forest, Trees, is_tree
 from rfod._io.archives import LARGEST_JSON, Archive, open_archive, write_archive
-from rfod._io.errors import OutputError
+from rfod._io.interface import OutputError
 from rfod._io.source_stats import MEMBER as FACTS_MEMBER
 from rfod._io.write import replaced
-from rfod._model.model import Model, Sample
+from rfod._model.calibrate import fit_tail
+from rfod._model.judge import LAST_CLASS
+from rfod._model.model import ColumnModel, Model, Sample
 from rfod._table.bins import features_from_json, features_to_json
-from rfod._table.columns import Schema
+from rfod._table.columns import Column, Schema
 from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
 from rfod.params import Params
 
@@ -33,46 +36,65 @@ FORMAT = "rfod model"
 FORMAT_VERSION = 1
 
 Arrays = dict[str, NDArray[Any]]
-_DTYPES = {
-    "edges": np.float64,
-    "ranges": np.float64,
-    "fitness": np.float64,
-    "calibration": np.float64,
-    "n_cells": np.int64,  # per column, how many of cell_calibration
-    "cell_calibration": np.float64,
-    "n_offsets": np.int64,  # per column, how many of interval_calibration
-    "interval_calibration": np.float64,
-    "floors": np.float64,  # per column
-    "n_single": np.int64,
-    "centres": np.float64,  # per part of the consensus score
-    "scales": np.float64,
-    "sample_rows": np.int64,
-    "sample_numbers": np.float64,  # of the numeric columns, one after another
-    "sample_codes": np.int32,  # of the categorical columns
-    "importances": np.float64,  # (column, column)
-    "n_draws": np.int64,  # per forest
-    "n_grown": np.int64,
-    "n_kept": np.int64,
-    "tree_fitness": np.float64,  # per grown tree
-    "kept": np.int64,  # per kept tree
-    "tree_words": np.int64,
-    "tree_leaves": np.int64,
-    "words": np.int64,
-    "leaf_value": np.float64,  # per leaf of a numeric target
-    "leaf_variance": np.float64,
-    "leaf_entries": np.int64,  # per leaf of a categorical target
-    "entry_class": np.uint16,
-    "entry_share": np.float32,
-}
+_LARGEST = 1e151  # values beyond 1e150 count as infinite and reach no leaf
+_MAX, _ABOVE_0 = np.finfo(np.float64).max, 5e-324
 _SCORING = ("uncertainty", "aggregation", "distance", "trim")  # parameters that scoring reads
-_LARGEST_LEAF = 1e151  # values beyond 1e150 count as infinite and reach no leaf
+
+
+class Field(NamedTuple):
+    """One array of a model file."""
+
+    dtype: type[np.generic]
+    shape: tuple[str, ...]
+    """Names of sizes; arrays that name the same size agree in it."""
+    low: float = -np.inf
+    """Smallest value; by default any value is allowed, NaN too."""
+    high: float = np.inf
+    order: str = ""
+    """"rising" (ties allowed) or "strict", within the list of each column."""
+
+
+LISTS = ("cells", "offsets", "grown", "trees", "words", "values", "ends", "entries", "numbers", "codes")
+"""Sizes of what each column has a list of: calibration cells and offsets, grown and kept trees, words of its trees,
+leaves of a numeric column, leaves (and one) of a categorical column, class shares of leaves, values in the sample."""
+
+FIELDS = {  # what belongs to a column has the name of an attribute of ColumnModel, Tail, Forest or Trees
+    "lengths": Field(np.int64, ("lists", "columns"), 0, 2**40),  # rows in the order of `LISTS`
+    "edges": Field(np.float64, ("edges",)),
+    "column.value_range": Field(np.float64, ("columns",), 0, _MAX),
+    "column.fitness": Field(np.float64, ("columns",)),
+    "column.floor": Field(np.float64, ("columns",), 0, _LARGEST),
+    "column.n_single": Field(np.int64, ("columns",), 0),
+    "column.offsets": Field(np.float64, ("offsets",), 0, 1, "rising"),
+    "tail.known": Field(np.float64, ("cells",), -_MAX, _MAX, "rising"),
+    "forest.n_draws": Field(np.int64, ("columns",), 1, 2**62 - 1),
+    "forest.importances": Field(np.float64, ("columns", "columns"), 0, _MAX),
+    "forest.fitness": Field(np.float64, ("grown",)),
+    "forest.kept": Field(np.int64, ("trees",), 0),
+    "trees.word_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
+    "trees.leaf_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
+    "trees.words": Field(np.int64, ("words",)),
+    "trees.leaf_value": Field(np.float64, ("values",), -_LARGEST, _LARGEST),
+    "trees.leaf_variance": Field(np.float64, ("values",), 0, _LARGEST**2),
+    "trees.entry_ends": Field(np.int64, ("ends",), 0, 2**40, "strict"),
+    "trees.entry_class": Field(np.uint16, ("entries",)),
+    "trees.entry_share": Field(np.float32, ("entries",), _ABOVE_0, 1),
+    "sample.rows": Field(np.int64, ("sample",), 0, 2**62, "strict"),
+    "sample.numbers": Field(np.float64, ("numbers",)),
+    "sample.codes": Field(np.int32, ("codes",), -1, 2**31),
+    "centres": Field(np.float64, ("parts",), -_MAX, _MAX),
+    "scales": Field(np.float64, ("parts",), _ABOVE_0, _MAX),
+    "calibration": Field(np.float64, ("scores",), -_MAX, _MAX, "rising"),
+}
+_OF_COLUMNS = [  # name of the field, its owner and attribute
+    (name, *name.split(".")) for name, field in FIELDS.items() if field.shape[0] in (*LISTS, "columns")
+]
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model file, which is there whole or not at all."""
     features, edges = features_to_json(model.features)
-    arrays = _to_arrays(model) | {"edges": edges}
-    packed = {name: _npy_bytes(arrays[name]) for name in _DTYPES}
+    packed = {name: _npy_bytes(array) for name, array in (_to_arrays(model) | {"edges": edges}).items()}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -91,7 +113,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             f"{LARGEST_JSON:,}.\nHint: leave out the column with the most categories ({len(widest.categories):,}): "
             f"column_types={{{widest.name!r}: 'ignore'}}."
         )
-    members = {"model.json": header_bytes} | {_member(name): data for name, data in packed.items()}
+    members = {"model.json": header_bytes} | {_member(name): packed[name] for name in FIELDS}
     try:
         with replaced(os.fspath(path)) as temporary:
             write_archive(temporary, members)
@@ -105,77 +127,6 @@ def _member(array: str) -> str:
     return f"arrays/{array}.npy"
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
-    with open_archive(path) as archive:
-        if "model.json" not in archive.members:
-            raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
-        header = _checked_header(archive.read_json("model.json"), path)  # first: a newer format may have other arrays
-        lacking = [name for name in map(_member, _DTYPES) if name not in archive.members]
-        _require(not lacking, f"it lacks {', '.join(lacking[:5])}")
-        foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *map(_member, _DTYPES)}
-        _require(not foreign, f"{min(foreign, default='')[:40]!r} is no part of a model")
-        arrays = {name: _read_array(archive, name, header["checksums"]) for name in _DTYPES}
-    schema = Schema.from_json(header["schema"])
-    features = features_from_json(header["features"], arrays["edges"], schema)
-    n_columns = len(schema.columns)
-    for name in ("ranges", "fitness", "floors", "n_single", "n_draws", "n_grown", "n_kept", "n_cells", "n_offsets"):
-        _require(arrays[name].shape == (n_columns,), f"{name} is not one per column")
-    _require(arrays["importances"].shape == (n_columns, n_columns), "importances are not columns by columns")
-    _require(_finite(arrays["importances"]) and bool((arrays["importances"] >= 0).all()), "an importance is no number")
-    _require(_finite(arrays["ranges"]) and bool((arrays["ranges"] >= 0).all()), "a range is no number")
-    floors = arrays["floors"]
-    _require(bool(((floors >= 0) & (floors <= _LARGEST_LEAF)).all()), "a floor is no number, or an absurd one")
-    _require(bool((arrays["n_single"] >= 0).all()), "a number of categories is negative")
-    for name in ("centres", "scales"):
-        _require(arrays[name].shape == (3,) and _finite(arrays[name]), f"{name} are not three numbers")
-    _require(bool((arrays["scales"] > 0).all()), "a scale is not positive")
-    calibration = _ascending(arrays["calibration"])
-    _require(len(calibration) > 0, "there are no calibration scores")
-    cell_ends = _ends(arrays["n_cells"], len(arrays["cell_calibration"]), 0, "calibration scores")
-    cell_calibration = tuple(_ascending(arrays["cell_calibration"][low:high]) for low, high in pairwise(cell_ends))
-    offset_ends = _ends(arrays["n_offsets"], len(arrays["interval_calibration"]), 0, "interval offsets")
-    offsets = tuple(_ascending(arrays["interval_calibration"][low:high]) for low, high in pairwise(offset_ends))
-    _require(all(len(part) == 0 or (part[0] >= 0 and part[-1] <= 1) for part in offsets), "an offset is out of range")
-    n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
-    is_categorical = np.array([feature.is_categorical for feature in features], dtype=np.bool_)
-    feature_columns = np.array([feature.column for feature in features], dtype=np.int64)
-    forests = _to_forests(arrays, schema, n_codes, is_categorical, feature_columns)
-    return Model(
-        schema,
-        features,
-        forests,
-        ranges=arrays["ranges"],
-        sample=_to_sample(arrays, schema),
-        seed=header["seed"],
-        params=header["params"],
-        fitness=arrays["fitness"],
-        floors=arrays["floors"],
-        n_single=arrays["n_single"],
-        cell_calibration=cell_calibration,
-        interval_calibration=offsets,
-        centres=arrays["centres"],
-        scales=arrays["scales"],
-        calibration=calibration,
-    )
-
-
-def _to_sample(arrays: Arrays, schema: Schema) -> Sample:
-    """The kept training rows, column by column."""
-    rows, numbers, codes = arrays["sample_rows"], arrays["sample_numbers"], arrays["sample_codes"]
-    _require(len(rows) > 0 and bool((np.diff(rows) > 0).all()), "the kept rows do not ascend")
-    _require(bool(rows[0] >= 0) and bool(rows[-1] < schema.n_rows), "a kept row is not of the training table")
-    n_sets = sum(column.is_categorical for column in schema.columns)
-    _require(len(codes) == n_sets * len(rows), "the kept rows lack categories")
-    _require(len(numbers) == (len(schema.columns) - n_sets) * len(rows), "the kept rows lack numbers")
-    parts = {True: iter(codes.reshape(n_sets, len(rows))), False: iter(numbers.reshape(-1, len(rows)))}
-    values = tuple(next(parts[column.is_categorical]) for column in schema.columns)
-    for column, kept in zip(schema.columns, values, strict=True):
-        if column.is_categorical:
-            _require(bool(((kept >= -1) & (kept < len(column.categories))).all()), "a kept row has an unknown category")
-    return Sample(rows, values)
-
-
 def _npy_bytes(array: NDArray[Any]) -> bytes:
     buffer = io.BytesIO()
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -184,63 +135,64 @@ def _npy_bytes(array: NDArray[Any]) -> bytes:
 
 
 def _to_arrays(model: Model) -> Arrays:
-    """The arrays of all forests, one after another."""
-    forests = model.forests
-    trees = [forest.trees for forest in forests]
-    by_class = [bool(forest.n_classes) for forest in forests]
-    kept = list(zip(model.sample.values, model.is_categorical.tolist(), strict=True))
+    """All arrays but the edges of bins."""
+    columns = []
+    for column, sample in zip(model.columns, model.sample.values, strict=True):
+        owners: dict[str, Any] = {"column": column, "tail": column.tail}
+        owners |= {"forest": column.forest, "trees": column.forest.trees}
+        n_codes = len(sample) if column.forest.n_classes else 0
+        owners["sample"] = SimpleNamespace(codes=sample[:n_codes], numbers=sample[n_codes:])
+        columns.append({name: getattr(owners[owner], attribute) for name, owner, attribute in _OF_COLUMNS})
+    field_of = {FIELDS[name].shape[0]: name for name, _, _ in _OF_COLUMNS}
+    lengths = [[len(column[field_of[size]]) for column in columns] for size in LISTS]
+    arrays: Arrays = {"lengths": np.array(lengths, dtype=np.int64), "sample.rows": model.sample.rows}
+    arrays |= {"centres": model.centres, "scales": model.scales, "calibration": model.calibration}
+    for name in columns[0]:
+        join = np.concatenate if FIELDS[name].shape[0] in LISTS else np.array
+        arrays[name] = join([column[name] for column in columns]).astype(FIELDS[name].dtype, copy=False)
+    return arrays
 
-    def joined(parts: list[NDArray[Any]], name: str) -> NDArray[Any]:
-        return np.concatenate([np.zeros(0, dtype=_DTYPES[name]), *parts]).astype(_DTYPES[name])
 
-    return {
-        "ranges": model.ranges,
-        "fitness": model.fitness,
-        "calibration": model.calibration,
-        "n_cells": np.array([len(scores) for scores in model.cell_calibration], dtype=np.int64),
-        "cell_calibration": joined(list(model.cell_calibration), "cell_calibration"),
-        "n_offsets": np.array([len(offsets) for offsets in model.interval_calibration], dtype=np.int64),
-        "interval_calibration": joined(list(model.interval_calibration), "interval_calibration"),
-        "floors": model.floors,
-        "n_single": model.n_single,
-        "centres": model.centres,
-        "scales": model.scales,
-        "sample_rows": model.sample.rows,
-        "sample_numbers": joined([v for v, is_categorical in kept if not is_categorical], "sample_numbers"),
-        "sample_codes": joined([v for v, is_categorical in kept if is_categorical], "sample_codes"),
-        "importances": np.array([forest.importances for forest in forests]),
-        "n_draws": np.array([forest.n_draws for forest in forests], dtype=np.int64),
-        "n_grown": np.array([len(forest.fitness) for forest in forests], dtype=np.int64),
-        "n_kept": np.array([tree.n_trees for tree in trees], dtype=np.int64),
-        "tree_fitness": joined([forest.fitness for forest in forests], "tree_fitness"),
-        "kept": joined([forest.kept for forest in forests], "kept"),
-        "tree_words": joined([np.diff(tree.word_starts, append=len(tree.words)) for tree in trees], "tree_words"),
-        "tree_leaves": joined([np.diff(tree.leaf_starts, append=tree.n_leaves) for tree in trees], "tree_leaves"),
-        "words": joined([tree.words for tree in trees], "words"),
-        "leaf_value": joined([tree.leaf_value for tree in trees], "leaf_value"),
-        "leaf_variance": joined([tree.leaf_variance for tree in trees], "leaf_variance"),
-        "leaf_entries": joined(
-            [np.diff(tree.entry_ends) for tree, classes in zip(trees, by_class, strict=True) if classes], "leaf_entries"
-        ),
-        "entry_class": joined([tree.entry_class for tree in trees], "entry_class"),
-        "entry_share": joined([tree.entry_share for tree in trees], "entry_share"),
-    }
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
+    with open_archive(path) as archive:
+        if "model.json" not in archive.members:
+            raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
+        header = _checked_header(archive.read_json("model.json"), path)  # first: a newer format may have other arrays
+        lacking = [name for name in map(_member, FIELDS) if name not in archive.members]
+        _require(not lacking, f"it lacks {', '.join(lacking[:5])}")
+        foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *map(_member, FIELDS)}
+        _require(not foreign, f"{min(foreign, default='')[:40]!r} is no part of a model")
+        schema = Schema.from_json(header["schema"])
+        n_parts = 3 if header["params"]["aggregation"] == "consensus" else 1
+        sizes = {"lists": len(LISTS), "columns": len(schema.columns), "parts": n_parts}
+        arrays, ends = _read_arrays(archive, header["checksums"], sizes)
+    rows, features = arrays["sample.rows"], features_from_json(header["features"], arrays["edges"], schema)
+    _require(len(rows) > 0 and bool(rows[-1] < schema.n_rows), "the kept rows are not those of the training table")
+    _require(len(arrays["calibration"]) > 0, "there are no calibration scores")
+    n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
+    is_categorical = np.array([feature.is_categorical for feature in features], dtype=np.bool_)
+    made_from = np.array([feature.column for feature in features], dtype=np.int64)
+    columns, sample = [], []
+    for j, column in enumerate(schema.columns):
+        own: dict[str, dict[str, Any]] = {}
+        for name, owner, attribute in _OF_COLUMNS:
+            size = FIELDS[name].shape[0]
+            part = arrays[name][slice(*ends[size][j : j + 2]) if size in ends else j]
+            own.setdefault(owner, {})[attribute] = part if part.ndim else part.item()
+        n_readable = np.where(made_from == j, 0, n_codes)
+        forest = _to_forest(j, column, own["forest"], own["trees"], (n_readable, is_categorical))
+        tail = fit_tail(own["tail"]["known"], column.is_categorical, robust=bool(header["params"]["trim"]))
+        columns.append(ColumnModel(column, forest, n_rows=schema.n_rows, tail=tail, **own["column"]))
+        sample.append(_to_sample(column, len(rows), **own["sample"]))
+    of_rows = (arrays[name] for name in ("centres", "scales", "calibration"))
+    kept = Sample(rows, tuple(sample))
+    return Model(schema, features, tuple(columns), kept, header["seed"], header["params"], *of_rows)
 
 
 def _require(condition: bool, problem: str) -> None:
     if not condition:
         raise ModelFormatError(f"The model file is damaged: {problem}.")
-
-
-def _finite(array: NDArray[Any]) -> bool:
-    return bool(np.isfinite(array).all())
-
-
-def _ascending(scores: NDArray[Any]) -> NDArray[Any]:
-    """The scores themselves, when they are finite and ascend."""
-    _require(_finite(scores), "the calibration scores are no numbers")
-    _require(bool((scores[1:] >= scores[:-1]).all()), "the calibration scores do not ascend")
-    return scores
 
 
 def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -264,104 +216,59 @@ def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]
     return dict(header)
 
 
-def _read_array(archive: Archive, name: str, checksums: Mapping[str, Any]) -> NDArray[Any]:
-    return archive.read_array(
-        _member(name), np.dtype(_DTYPES[name]), 2 if name == "importances" else 1, checksums.get(name)
-    )
+def _read_arrays(archive: Archive, checksums: Mapping[str, Any], sizes: dict[str, int]) -> tuple[Arrays, Arrays]:
+    """All arrays, each of the type, shape, bounds and order that `FIELDS` declares; `sizes` are those known before.
+    And, per list, where those of the columns end, from 0 on."""
+    arrays, ends = Arrays(), Arrays()
+    for name, field in FIELDS.items():
+        array = archive.read_array(_member(name), np.dtype(field.dtype), len(field.shape), checksums.get(name))
+        for size, found in zip(field.shape, array.shape, strict=True):
+            wanted = sizes.setdefault(size, found)
+            _require(found == wanted, f"{name} has {found:,} numbers of {wanted:,}")
+        if array.size and field.low > -np.inf:
+            in_range = field.low <= array.min().item() and array.max().item() <= field.high  # false for NaN
+            _require(in_range, f"a number of {name} is out of range")
+        if field.order:
+            _require(_ascends(array, ends.get(field.shape[0]), field.order), f"{name} does not ascend")
+        if name == "lengths":
+            ends = {size: np.cumsum([0, *own]) for size, own in zip(LISTS, array, strict=True)}
+            sizes |= {size: int(own[-1]) for size, own in ends.items()}
+        arrays[name] = array
+    return arrays, ends
 
 
-def _ends(counts: NDArray[np.int64], total: int, smallest: int, what: str) -> NDArray[np.int64]:
-    """Running sums from 0, when all counts are sane and add up."""
-    _require(len(counts) * smallest <= total, f"there are too few {what}")
-    _require(bool(((counts >= smallest) & (counts <= total)).all()), f"a number of {what} is out of range")
-    ends = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=ends[1:])
-    _require(int(ends[-1]) == total and bool((ends[1:] >= ends[:-1]).all()), f"the numbers of {what} do not add up")
-    return ends
+def _ascends(array: NDArray[Any], ends: NDArray[np.int64] | None, order: str) -> bool:
+    """Whether numbers ascend; from one list to the next anything is allowed."""
+    is_step = array[1:] > array[:-1] if order == "strict" else array[1:] >= array[:-1]
+    if ends is not None:
+        is_step[ends[(ends > 0) & (ends < len(array))] - 1] = True
+    return bool(is_step.all())
 
 
-def _to_forests(
-    arrays: Arrays,
-    schema: Schema,
-    n_codes: NDArray[np.int64],
-    is_categorical: NDArray[np.bool_],
-    feature_columns: NDArray[np.int64],
-) -> tuple[Forest, ...]:
-    """Cut the arrays into forests and check all that a kernel relies on."""
-    kept_ends = _ends(arrays["n_kept"], len(arrays["kept"]), 1, "kept trees")
-    grown_ends = _ends(arrays["n_grown"], len(arrays["tree_fitness"]), 1, "grown trees")
-    word_ends = _ends(arrays["tree_words"], len(arrays["words"]), 1, "words")
-    _require(len(word_ends) == len(arrays["kept"]) + 1, "trees and their words do not agree")
-    _require(len(arrays["tree_leaves"]) == len(arrays["kept"]), "trees and their leaves do not agree")
-    n_value_leaves, n_class_leaves = len(arrays["leaf_value"]), len(arrays["leaf_entries"])
-    leaf_ends = _ends(arrays["tree_leaves"], n_value_leaves + n_class_leaves, 1, "leaves")
-    entry_ends = _ends(arrays["leaf_entries"], len(arrays["entry_class"]), 1, "class shares")
-    _require(len(arrays["leaf_variance"]) == n_value_leaves, "leaves and their variances do not agree")
-    _require(len(arrays["entry_share"]) == len(arrays["entry_class"]), "classes and their shares do not agree")
-    _require(bool((np.abs(arrays["leaf_value"]) <= _LARGEST_LEAF).all()), "a leaf is no number, or an absurd one")
-    variance = arrays["leaf_variance"]
-    _require(bool(((variance >= 0) & (variance <= _LARGEST_LEAF**2)).all()), "a variance is negative or absurd")
-    shares = arrays["entry_share"]
-    _require(bool(((shares > 0) & (shares <= 1)).all()), "a share is not between 0 and 1")
-    _require(bool(((arrays["n_draws"] >= 1) & (arrays["n_draws"] < 2**62)).all()), "a number of draws is out of range")
-
-    forests = []
-    n_values_before, n_classes_before = 0, 0
-    for j, column in enumerate(schema.columns):
-        trees = slice(kept_ends[j], kept_ends[j + 1])
-        kept = arrays["kept"][trees]
-        n_grown = int(arrays["n_grown"][j])
-        _require(bool(((kept >= 0) & (kept < n_grown)).all()), "a kept tree was never grown")
-        _require(len(np.unique(kept)) == len(kept), "a tree is kept twice")
-        n_leaves = int(leaf_ends[kept_ends[j + 1]] - leaf_ends[kept_ends[j]])
-        _require(n_leaves <= MOST_LEAVES, "a column has too many leaves")
-        n_classes = min(len(column.categories), 2**16)
-        if column.is_categorical:
-            low, high = n_classes_before, n_classes_before + n_leaves
-            _require(high <= n_class_leaves, "leaves and columns do not agree")
-            n_classes_before = high
-            own_ends = entry_ends[low : high + 1] - entry_ends[low]
-            entries = slice(entry_ends[low], entry_ends[high])
-            _check_entries(arrays["entry_class"][entries], own_ends, n_classes)
-            leaves = slice(0, 0)
-        else:
-            leaves = slice(n_values_before, n_values_before + n_leaves)
-            _require(leaves.stop <= n_value_leaves, "leaves and columns do not agree")
-            n_values_before = leaves.stop
-            own_ends, entries = np.zeros(0, dtype=np.int64), slice(0, 0)
-        n_seen = np.where(feature_columns == j, 0, n_codes)  # a tree must not look at its own target
-        for tree in range(kept_ends[j], kept_ends[j + 1]):
-            words = arrays["words"][word_ends[tree] : word_ends[tree + 1]]
-            _require(is_tree(words, int(arrays["tree_leaves"][tree]), n_seen, is_categorical), "a tree is malformed")
-        own = Trees(
-            words=arrays["words"][word_ends[kept_ends[j]] : word_ends[kept_ends[j + 1]]],
-            word_starts=word_ends[trees] - word_ends[kept_ends[j]],
-            leaf_starts=leaf_ends[trees] - leaf_ends[kept_ends[j]],
-            n_leaves=n_leaves,
-            leaf_value=arrays["leaf_value"][leaves],
-            leaf_variance=arrays["leaf_variance"][leaves],
-            entry_ends=own_ends,
-            entry_class=arrays["entry_class"][entries],
-            entry_share=arrays["entry_share"][entries],
-        )
-        forests.append(
-            Forest(
-                target=j,
-                n_classes=n_classes if column.is_categorical else 0,
-                trees=own,
-                n_draws=int(arrays["n_draws"][j]),
-                fitness=arrays["tree_fitness"][grown_ends[j] : grown_ends[j + 1]],
-                kept=kept,
-                importances=arrays["importances"][j],
-            )
-        )
-    _require((n_values_before, n_classes_before) == (n_value_leaves, n_class_leaves), "leaves are left over")
-    return tuple(forests)
+def _to_sample(column: Column, n_rows: int, codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """The column's values in the sample, of which one kind has to be there."""
+    wanted = (n_rows, 0) if column.is_categorical else (0, n_rows)
+    _require((len(codes), len(numbers)) == wanted, "the kept rows lack values")
+    _require(bool((codes < len(column.categories)).all()), "a kept row has an unknown category")
+    return codes if column.is_categorical else numbers
 
 
-def _check_entries(classes: NDArray[np.uint16], ends: NDArray[np.int64], n_classes: int) -> None:
-    """Every leaf lists known classes in ascending order."""
+def _to_forest(j: int, column: Column, own: dict[str, Any], arrays: Arrays, features: tuple[Any, Any]) -> Forest:
+    """The forest of a column, after a check of all that a kernel relies on. `features` are their numbers of codes, 0
+    for those made from the column itself, which a tree must not read, and whether they are categorical."""
+    n_classes, kept = min(len(column.categories), LAST_CLASS + 1), own["kept"]
+    n_values, entry_ends, classes = len(arrays["leaf_value"]), arrays["entry_ends"], arrays["entry_class"]
+    n_leaves = len(entry_ends) - 1 if n_classes else n_values
+    _require((n_values > 0, len(entry_ends) > 0) == (not n_classes, n_classes > 0), "leaves and columns do not agree")
+    _require(n_leaves <= MOST_LEAVES, "a column has too many leaves")
+    _require(len(kept) > 0 and bool(kept.max() < len(own["fitness"])), "a kept tree was never grown")
+    _require(len(np.unique(kept)) == len(kept), "a tree is kept twice")
+    words, word_starts, leaf_starts = arrays["words"], arrays["word_starts"], arrays["leaf_starts"]
+    _require(word_starts[0] == leaf_starts[0] == 0, "trees do not begin with their first words and leaves")
+    _require(word_starts[-1] < len(words) and leaf_starts[-1] < n_leaves, "trees lack words or leaves")
+    _require((0, len(classes)) == ((entry_ends[0], entry_ends[-1]) if n_classes else (0, 0)), "leaves lack classes")
     _require(bool((classes < n_classes).all()), "a leaf holds an unknown class")
-    ascends = classes[1:] > classes[:-1]
-    ascends[ends[1:-1] - 1] = True  # from one leaf to the next anything goes
-    _require(bool(ascends.all()), "the classes of a leaf do not ascend")
+    _require(_ascends(classes, entry_ends, "strict"), "the classes of a leaf do not ascend")
+    for part, n_own in zip(np.split(words, word_starts[1:]), np.diff(leaf_starts, append=n_leaves), strict=True):
+        _require(is_tree(part, int(n_own), *features), "a tree is malformed")
+    return Forest(j, n_classes, Trees(n_leaves=n_leaves, **arrays), **own)
