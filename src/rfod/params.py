@@ -9,8 +9,16 @@ from typing import Any, Literal, get_args
 
 from rfod.exceptions import ParameterError
 
-Kind = Literal["numeric", "categorical", "boolean", "datetime", "time", "duration"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS = {
+    "numeric": "numeric",
+    "categorical": "categorical",
+    "boolean": "categorical",
+    "datetime": "moments",
+    "time": "moments",
+    "duration": "moments",
+    "code": "code",
+}
+"""Kinds of columns, each with the module of `rfod._table.kinds` that has its class."""
 LEFT_OUT_KINDS = ("identifier", "text", "ignore")
 """What `column_types` may say of a column that is not to be modelled."""
 ErrorKind = Literal["swap", "factor", "sign", "shift", "category", "typo", "blank"]
@@ -18,6 +26,15 @@ ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 """What a self-check plants. swap: the value of another row; factor: ten times the value; sign: turned round; shift: one
 to three spreads of the column away; category: another known one, whichever; typo: one slip of the finger; blank: no
 value."""
+AS_PUBLISHED: dict[str, Any] = {
+    "aggregation": "uncertainty",
+    "uncertainty": "raw",
+    "max_features": None,
+    "min_samples_leaf": 1,
+    "max_samples": None,
+}
+"""The paper's letter, where the defaults differ: its row score, raw uncertainty, all columns per node, leaves of one
+row, all rows per tree. docs/design.md lists what still differs."""
 SCAN_TRIM = 0.1
 SCAN_SEED = 0  # a scan gives the same answer twice unless asked otherwise
 

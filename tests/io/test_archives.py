@@ -1,4 +1,4 @@
-"""What JSON takes in memory, and facts that are none."""
+"""What JSON takes in memory, and statistics that are none."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_memory_of_what_is_no_json():
 
 
 @pytest.mark.parametrize(
-    "facts",
+    "stats",
     [
         "[]",
         "{}",
@@ -76,13 +76,13 @@ def test_memory_of_what_is_no_json():
         "[" * 100_000,
     ],
 )
-def test_facts_that_are_none(tmp_path, facts):
+def test_statistics_that_are_none(tmp_path, stats):
     with zipfile.ZipFile(tmp_path / "m.rfod", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(MEMBER, facts)
+        archive.writestr(MEMBER, stats)
     assert read_stats(tmp_path / "m.rfod") is None
 
 
-def test_facts_of_no_model(tmp_path):
+def test_statistics_of_no_model(tmp_path):
     assert read_stats(tmp_path / "none.rfod") is None
     (tmp_path / "m.rfod").write_text("nothing")
     assert read_stats(tmp_path / "m.rfod") is None

@@ -1,4 +1,4 @@
-"""Answers of queries to a real sqlite file and a real PostgreSQL server."""
+"""Results of queries to a real sqlite file and a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rfod._io.errors import InputError
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_query, read_all
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import open_query
+from rfod._io.source import read_all
 
 pytest.importorskip("adbc_driver_manager", reason="the drivers of rfod[sql] are not installed")
 
@@ -39,6 +39,15 @@ def test_sqlite(tmp_path: Path) -> None:
     assert table.column("kind")[500].as_py() is None
     with pytest.raises(InputError, match="no such table: nowhere"):
         read_all(open_query(f"sqlite:///{path}", "select * from nowhere", ReadOptions()))
+
+
+def test_sqlite_with_texts_that_are_no_utf_8(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "odd.db") as connection:
+        connection.execute("create table t (id integer, word text)")
+        connection.execute("insert into t values (1, cast(x'61ff62' as text))")
+    connection.close()
+    with pytest.raises(InputError, match=r"sqlite query: .*UTF8"):
+        read_all(open_query(f"sqlite:///{tmp_path}/odd.db", "select * from t", ReadOptions()))
 
 
 def test_sqlite_is_not_created(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Text files of every kind that people have, read without being told how."""
+"""Text files of every kind that people have, read without options."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rfod._io.batches import Batch
 from rfod._io.delimited import DelimitedSource
-from rfod._io.errors import InputError
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_source, read_all
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import open_source
+from rfod._io.source import Batch, read_all
 
 spec = importlib.util.spec_from_file_location("nasty", Path(__file__).parent / "nasty.py")
 assert spec is not None
@@ -175,7 +174,7 @@ def test_a_comma_that_could_be_either_is_said(tmp_path: Path) -> None:
     assert read_text(tmp_path, text, decimal=",")[0].column("a").to_pylist() == [1.234, 5.678]
 
 
-def test_told_layout(tmp_path: Path) -> None:
+def test_layout_by_options(tmp_path: Path) -> None:
     table, _ = read_text(tmp_path, "a#b\n'x#y'#2\n", separator="#", quote="'", header=True)
     assert table.to_pylist() == [{"a": "x#y", "b": 2}]
     table, _ = read_text(tmp_path, '1,"x\n2,y\n', quote="none", header=False)
@@ -202,12 +201,12 @@ def test_row_names_without_a_heading(tmp_path: Path) -> None:
 def test_columns_a_model_was_fitted_on(tmp_path: Path) -> None:
     text = "code,price,label\n1,abc,1\n2,def,0\n"
     with pytest.raises(InputError, match=r"line 2, column 'price': 'abc' is no number.*fit again"):
-        read_text(tmp_path, text, kinds={"price": "numeric"}, told=frozenset({"price"}))
+        read_text(tmp_path, text, kinds={"price": "numeric"}, fixed_kinds=frozenset({"price"}))
     table, _ = read_text(tmp_path, text, columns=frozenset({"code", "label"}), kinds={"code": "categorical"})
     assert table.to_pylist() == [{"code": "1", "label": 1}, {"code": "2", "label": 0}]
 
 
-def test_pieces_do_not_depend_on_their_size(tmp_path: Path) -> None:
+def test_batches_do_not_depend_on_their_size(tmp_path: Path) -> None:
     (tmp_path / "orders.csv").write_bytes(nasty.FILES["ragged.csv"])
     whole = read_all(open_source(str(tmp_path / "orders.csv"), ReadOptions()))
     small = list(open_source(str(tmp_path / "orders.csv"), ReadOptions(batch_rows=7)).batches())

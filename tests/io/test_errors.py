@@ -6,10 +6,8 @@ import pickle
 
 import pytest
 
-from rfod._io.errors import InputError, OutputError, redacted
-from rfod._io.notes import Notes
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_query
+from rfod._io.interface import InputError, Notes, OutputError, ReadOptions, redacted
+from rfod._io.places import open_query
 
 
 @pytest.mark.parametrize(
@@ -55,7 +53,7 @@ def test_errors_and_notes_are_redacted(error: type[InputError] | type[OutputErro
     raised = error("cannot reach mysql://bob:secret@host/db")
     assert str(raised) == "cannot reach mysql://bob:***@host/db" == str(pickle.loads(pickle.dumps(raised)))
     notes = Notes()
-    notes.say("pwd=secret")
+    notes.add("pwd=secret")
     assert notes.texts() == ["pwd=***"]
 
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import rfod._io.jsonlines as jsonlines
-from rfod._io.errors import InputError
-from rfod._io.jsonlines import JsonSource
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_source, read_all
+import rfod._io.records as records
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import open_source
+from rfod._io.records import JsonSource
+from rfod._io.source import read_all
 
 GOOD = b'{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n\n{"a": 3, "b": "z"}\n'
 ARRAY = b'[\n  {"a": 1,\n   "b": "x"},\n  {"a": 2, "b": "y"}, {"a": 3, "b": "z"}\n]\n'
@@ -138,12 +138,12 @@ def test_odd_values(wrap: Any) -> None:
 
 
 def test_texts_with_brackets_are_parsed_by_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonlines, "table_of", None)
+    monkeypatch.setattr(records, "table_of", None)
     assert read(b'{"a": "[{", "b": "\\"{"}\n{"a": "x", "b": "y"}\n')[0][0] == {"a": "[{", "b": '"{'}
 
 
 def test_later_rows_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonlines, "_BLOCK_LINES", 10)
+    monkeypatch.setattr(records, "_BLOCK_LINES", 10)
     lines = [
         json.dumps({"n": n, "t": "x", "b": True, "new": 1} if n != 15 else {"n": "odd", "t": 5}) for n in range(30)
     ]
@@ -152,6 +152,14 @@ def test_later_rows_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows[15] == {"n": None, "t": "5", "b": None, "new": None}
     assert numbers == list(range(1, 31))
     assert "column 'n': 1 value(s) are no number and count as missing: 'odd' (line 16)" in notes[0]
+
+
+def test_fields_that_appear_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_BLOCK_LINES", 2)
+    data = b'{"a": 1, "b": 2, "c": 3}\n' * 2 + b'{"c": 4}\n{"new": 5}\n' + b'{"new": 6}\n'
+    rows, _, notes = read(data, columns=frozenset({"a", "b"}))
+    assert rows == [{"a": 1, "b": 2}] * 2 + [{"a": None, "b": None}] * 3
+    assert notes == ["1 field(s) that the first rows lack left out: new."]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

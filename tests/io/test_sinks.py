@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from rfod._io.errors import OutputError
+from rfod._io.interface import OutputError
 from rfod._io.write import check_target, open_sink, replaced
 
 TABLE = pa.table({"key": ["a", 'b"c'], "score": [0.5, None], "when": [dt.date(2024, 1, 5), None]})

@@ -10,6 +10,7 @@ import pickle
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -17,9 +18,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from rfod._io.errors import InputError
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_source, read_all
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import open_source
+from rfod._io.source import read_all
 
 TABLE = pa.table({"number": [1.5, 2.5, None], "text": ["a", "b", "ü"], "year": [2023, 2023, 2024]})
 TEXT = "number,text,year\n1.5,a,2023\n2.5,b,2023\n,ü,2024\n".encode()
@@ -194,12 +195,12 @@ def test_files_that_are_no_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("photo.csv", "photo.jsonl", "photo.csv.gz"):
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
         with pytest.raises(InputError, match=words) as caught:
-            open_source(str(tmp_path / name), ReadOptions())
+            rows(tmp_path / name)
         assert name in str(caught.value)
     if "Excel" not in words and "Parquet" not in words:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         with pytest.raises(InputError, match=f"stdin is {words}"):
-            open_source("-", ReadOptions())
+            rows("-")
 
 
 @pytest.mark.parametrize("start", ["PAR1", "ORCHID", "ID3", "RIFFLE", "MZ", "GIF", "Obj"])
@@ -264,3 +265,31 @@ def test_folders_without_tables(tmp_path: Path) -> None:
 def test_addresses(place: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         open_source(place, ReadOptions())
+
+
+def test_files_are_opened_one_after_the_other(tmp_path: Path) -> None:
+    for name in ("1.csv", "2.csv"):
+        (tmp_path / name).write_bytes(TEXT)
+    source = open_source(str(tmp_path), ReadOptions())
+    assert source.progress() == (0, 2 * len(TEXT))
+    (tmp_path / "2.csv").write_text("number,text,year\n7,z,2026\n")  # not read yet, so not open yet
+    assert read_all(source).rows.column("year").to_pylist() == [2023, 2023, 2024, 2026]
+    assert source.progress()[0] > len(TEXT)
+
+
+def test_json_without_an_ending(tmp_path: Path) -> None:
+    (tmp_path / "export").write_bytes(LINES)
+    assert rows(tmp_path / "export") == TABLE.to_pylist()
+
+
+def test_bytes_of_no_known_format(tmp_path: Path) -> None:
+    (tmp_path / "noise.csv").write_bytes(np.random.default_rng(0).bytes(5000))
+    with pytest.raises(InputError, match=r"noise\.csv is binary data, not a table"):
+        rows(tmp_path / "noise.csv")
+
+
+def test_rows_that_hold_something_in_other_columns_stay(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n1,2,3\n,,4\n,,\n5,6,7\n")
+    source = open_source(str(tmp_path / "t.csv"), ReadOptions(columns=frozenset({"a", "b"})))
+    assert read_all(source).rows.to_pylist() == [{"a": 1, "b": 2}, {"a": None, "b": None}, {"a": 5, "b": 6}]
+    assert source.notes.texts() == ["1 line(s) without any value left out: line 4."]

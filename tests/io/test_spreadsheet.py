@@ -16,9 +16,9 @@ from xml.sax.saxutils import escape
 import pyarrow as pa
 import pytest
 
-from rfod._io.errors import InputError
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_source, read_all
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import open_source
+from rfod._io.source import read_all
 
 pytest.importorskip("python_calamine", reason="the library of rfod[excel] is not installed")
 
@@ -274,7 +274,7 @@ def test_text_under_the_name_of_a_spreadsheet(tmp_path: Path) -> None:
     assert source.notes.texts() == ["t.xls is no spreadsheet but text; read as such."]
     (tmp_path / "t.xls").write_text("<html><table><tr><td>1</td></tr></table></html>")
     with pytest.raises(InputError, match=r"t\.xls is an HTML page, not a table"):
-        open_source(str(tmp_path / "t.xls"), ReadOptions())
+        read_all(open_source(str(tmp_path / "t.xls"), ReadOptions()))
 
 
 def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +282,7 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_all(open_source("-", ReadOptions(sheet="Orders"))).rows.num_rows == 2
 
 
-def test_pieces(tmp_path: Path) -> None:
+def test_batches(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").write_bytes(xlsx({"Orders": [["a", "b"], *([n, "x"] for n in range(10))]}))
     batches = list(open_source(str(tmp_path / "t.xlsx"), ReadOptions(batch_rows=4)).batches())
     assert [batch.first_row for batch in batches] == [0, 4, 8]

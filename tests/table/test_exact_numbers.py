@@ -1,4 +1,4 @@
-"""Numbers of more digits than a float64 holds: told apart as categories and keys, and said where they are not."""
+"""Numbers of more digits than a float64 holds: distinct as categories and keys, and reported where they are not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_as_categories_they_are_kept_apart(name, tmp_path):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_as_numbers_they_are_said_to_merge(name):
-    with pytest.warns(rfod.ColumnWarning, match=r"told from other ones there: \d+ of 'account'") as caught:
+    with pytest.warns(rfod.ColumnWarning, match=r"share their float with another value: \d+ of 'account'") as caught:
         schema = infer_schema(open_table(table_of(name)), {"account": "numeric"})
     assert len(caught) == 1
     assert "Hint: column_types={'account': 'categorical'} keeps them apart" in str(caught[0].message)
@@ -117,7 +117,7 @@ def test_numbers_that_stay_apart_are_not_mentioned(values):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         infer_schema(open_table(frame))
-    assert not [warning for warning in caught if "cannot be told" in str(warning.message)]
+    assert not [warning for warning in caught if "share their float" in str(warning.message)]
 
 
 def test_large_identifiers_are_still_identifiers():
@@ -126,7 +126,7 @@ def test_large_identifiers_are_still_identifiers():
     with pytest.warns(rfod.ColumnWarning) as caught:
         schema = infer_schema(open_table(frame))
     assert dict(schema.left_out) == {"id": "identifier", "count": "identifier"}
-    assert "cannot be told" not in str(caught[0].message)
+    assert "share their float" not in str(caught[0].message)
 
 
 # --------------------------------------------------------------------------------------------------------------- keys

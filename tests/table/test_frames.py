@@ -198,3 +198,9 @@ def test_frame_of_the_callers_library():
 def test_frame_without_pandas(monkeypatch):
     monkeypatch.setattr(frames.importlib.util, "find_spec", lambda name: None)
     assert isinstance(open_table(np.eye(2)).frame({"a": pa.array([1])}), pa.Table)
+
+
+def test_times_behind_many_gaps_are_kept():
+    moments = [None] * 200 + [dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 10)]
+    frame = pd.DataFrame({"it": pd.Series(moments, dtype=object)})
+    assert open_table(frame).column("it").to_pylist()[-1] == dt.datetime(2024, 1, 1, 10)

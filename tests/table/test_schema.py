@@ -145,7 +145,7 @@ def test_text_rules(values, kind):
     ("values", "name", "kind"),
     [
         (list(range(20)), "it", "identifier"),
-        (list(range(19)), "it", "numeric"),  # too few rows to tell
+        (list(range(19)), "it", "numeric"),  # too few rows
         (list(range(1000, 0, -10)), "it", "identifier"),
         ([*range(50), *range(60, 110)], "it", "identifier"),  # one gap
         ([row * row for row in range(30)], "it", "numeric"),  # rising, but no counter
@@ -200,9 +200,12 @@ def test_one_warning_names_all_columns_and_the_way_out():
     assert schema.left_out == {"code": "identifier", "note": "text", "gone": "empty", "mine": "ignored"}
 
 
-def test_warning_suggests_what_the_text_reads_as():
-    assert "column_types={'it': 'numeric'}" in kind_of([f"{row / 7:.3f}" for row in range(ROWS)])[2]
-    assert "column_types={'it': 'datetime'}" in kind_of([f"2024-01-{row + 1:02d}" for row in range(ROWS)])[2]
+def test_text_is_what_nearly_all_of_its_values_are():
+    assert kind_of([f"{row / 7:.3f}" for row in range(ROWS)])[0] == "numeric"
+    assert kind_of([f"2024-01-{row + 1:02d}" for row in range(ROWS)])[0] == "datetime"
+    assert kind_of(["x", "y"] + [f"{row / 7:.3f}" for row in range(ROWS)])[0] == "numeric"
+    assert kind_of(["x", "y"] + ["1.5"] * 17)[0] == "categorical"  # less than 90 %
+    assert kind_of(["1.5"] * 20, arrow_type=pa.dictionary(pa.int8(), pa.string()))[0] == "categorical"
 
 
 @pytest.mark.parametrize(
@@ -390,6 +393,8 @@ def _set(path, value):
         _set(["columns", 0, "n_distinct"], 0),
         _set(["columns", 0, "categories"], [1, 2]),
         _set(["columns", 0, "from_text"], 0),
+        _set(["columns", 0, "decimal"], ";"),
+        _set(["columns", 0, "order"], "ymd"),
         _set(["columns", 1, "categories"], ["a", "a"]),
         _set(["columns", 1, "categories"], ["a"]),
         _set(["columns", 1, "categories"], ["a", 1]),

@@ -1,1 +1,1 @@
-"""Reading tables from files, streams and databases, batch by batch, and writing answers to files."""
+"""Reading tables from files, streams and databases, batch by batch, and writing results to files."""

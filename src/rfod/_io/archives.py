@@ -24,7 +24,7 @@ BYTES_PER_FILE_BYTE = 48
 MOST_BYTES = 2**38
 LARGEST_JSON = 2**28  # bytes; 65,536 columns with their features take 2**24, ten million short categories 2**27
 _PER_BRACKET = 96  # bytes of memory per bracket, comma or colon of JSON, at most (tests/io/test_archives.py)
-_PER_BYTE, _PER_BYTE_IN_TEXT = 3, 9  # and per byte of JSON; one odd letter makes all text 4 bytes wide
+_PER_BYTE, _PER_BYTE_IN_TEXT = 3, 9  # and per byte of JSON; one letter beyond U+FFFF makes all text 4 bytes wide
 
 _IS_BRACKET = np.isin(np.arange(256), list(b"{[,:"))
 _CHUNK = 2**20  # bytes

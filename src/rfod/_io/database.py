@@ -1,4 +1,4 @@
-"""The answer of a SQL query, through ADBC drivers that are installed with `rfod[sql]`."""
+"""The result of a SQL query, through ADBC drivers that are installed with `rfod[sql]`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from rfod._io.batches import Batch, cut
-from rfod._io.errors import InputError, redacted
-from rfod._io.notes import Notes
-from rfod._io.options import ReadOptions
-from rfod._io.plans import Planner
+from rfod._io.interface import InputError, ReadOptions, redacted
+from rfod._io.source import Block, Source
 
 _DRIVERS = {
     "sqlite": "adbc_driver_sqlite",
@@ -24,43 +21,34 @@ _DRIVERS = {
 SCHEMES = (*_DRIVERS, "mysql", "mariadb", "mssql", "oracle", "duckdb", "snowflake")  # whether there is a driver or not
 
 
-class QuerySource:
-    """The rows that a query gives, fetched batch by batch."""
+class QuerySource(Source):
+    """The rows of a query, fetched batch by batch."""
 
     def __init__(self, address: str, query: str, options: ReadOptions) -> None:
-        self.scheme = address.partition("://")[0] if "://" in address else ""
-        self.name = f"{self.scheme} query"
-        self.notes = Notes()
-        self._options, self._query = options, query
-        self._n_read = 0
-        self._secrets = _secrets(address)
-        self._connection = _connect(address, self.scheme, options)
+        scheme = address.partition("://")[0] if "://" in address else ""
+        super().__init__(f"{scheme} query", options)
+        self.parses_text = self._is_sqlite = scheme == "sqlite"  # which has no type for dates
+        self._query, self._secrets = query, _secrets(address)
+        self._connection = _connect(address, scheme)
 
-    def progress(self) -> tuple[int, int | None]:
-        return self._n_read, None
-
-    def batches(self) -> Generator[Batch, None, None]:
-        """The rows. sqlite knows no dates, so its texts are read like those of a CSV file."""
-        kinds = dict(self._options.kinds)
-        planner = Planner(self.name, self.notes, kinds, told=self._options.told)
+    def blocks(self) -> Generator[Block, None, None]:
+        """The batches of the driver."""
+        # the sqlite driver takes the type of a column from the first batch, so that should be a large one
+        settings = {"adbc.sqlite.query.batch_rows": str(self.options.batch_rows)} if self._is_sqlite else None
         try:
-            with self._connection as connection, connection.cursor() as cursor:
+            with self._connection as connection, connection.cursor(adbc_stmt_kwargs=settings) as cursor:
                 cursor.execute(self._query)
                 for batch in cursor.fetch_record_batch():
-                    if not batch.num_rows:
-                        continue
-                    table = _plain(pa.Table.from_batches([batch]))
-                    if self.scheme == "sqlite":
-                        table = planner.convert(table, None)
-                    yield from cut(table, None, self._n_read, self._options.batch_rows)
-                    self._n_read += batch.num_rows
+                    if batch.num_rows:
+                        batch.validate(full=True)  # texts in a database may be no UTF-8
+                        yield _plain(pa.Table.from_batches([batch])), None
         except _database_errors() as error:
             raise InputError(
                 f"{self.name}: {_one_line(error, self._secrets)} Hint: check --sql and --db."
             ) from None  # whose own message may hold the password
 
 
-def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
+def _connect(address: str, scheme: str) -> Any:
     module = _DRIVERS.get(scheme)
     shown = _without(address, _secrets(address))
     if module is None:
@@ -80,10 +68,7 @@ def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
                     f"{shown.removeprefix('sqlite:///')}: there is no such database. "
                     "Hint: sqlite:///relative.db, sqlite:////abs.db."
                 )
-            # the driver takes the type of a column from the first batch, so that should be a large one
-            size = {"adbc.sqlite.query.batch_rows": str(options.batch_rows)}
-            connection = dbapi.connect(f"file:{quote(path)}?mode=ro")
-            return _WithStatementOptions(connection, size)
+            return dbapi.connect(f"file:{quote(path)}?mode=ro")
         return dbapi.connect(address)
     except _database_errors() as error:
         raise InputError(
@@ -91,24 +76,8 @@ def _connect(address: str, scheme: str, options: ReadOptions) -> Any:
         ) from None
 
 
-class _WithStatementOptions:
-    """A connection whose cursors have options set."""
-
-    def __init__(self, connection: Any, options: dict[str, str]) -> None:
-        self._connection, self._options = connection, options
-
-    def __enter__(self) -> _WithStatementOptions:
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        self._connection.close()
-
-    def cursor(self) -> Any:
-        return self._connection.cursor(adbc_stmt_kwargs=self._options)
-
-
 def _database_errors() -> tuple[type[BaseException], ...]:
-    """What a driver raises; only asked for when one is installed."""
+    """What a driver raises; call this only when one is installed."""
     return (OSError, pa.ArrowException, importlib.import_module("adbc_driver_manager").Error)
 
 
@@ -128,7 +97,7 @@ def _without(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _one_line(error: BaseException, secrets: tuple[str, ...]) -> str:
-    """What a driver says, without passwords; cut only afterwards, lest half of one remain."""
+    """The message of a driver without passwords; shortened only afterwards, lest half of a password remain."""
     return redacted(_without(" ".join(str(error).split()), secrets))[:240]
 
 

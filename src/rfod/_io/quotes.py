@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
+import itertools
 import re
-from collections.abc import Callable
-from typing import BinaryIO, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
 
 READ_BYTES = 1 << 20
 _LINE_END = re.compile(rb"[\n\r]")
@@ -69,6 +69,28 @@ class Mender:
         n_settled = len(data) if is_last else min(start, len(data))
         return Mended(b"".join(parts) + data[copied:n_settled], n_settled, opened)
 
+    def mend_stream(self, raw: BinaryIO, on_open_quote: Callable[[int], None]) -> Iterator[bytes]:
+        """Delimited text in UTF-8 with all quotes closed; line ends stay where they are.
+
+        `on_open_quote` is called with the line of each quote that is never closed.
+        """
+        pending = last = b""
+        n_lines, is_last = 0, False
+        while not is_last:
+            block = raw.read(READ_BYTES) or b""
+            is_last = not block
+            pending += block
+            mended = self.mend(pending, is_last)
+            for start, stop in itertools.pairwise([0, *mended.opened, mended.n_settled]):
+                part = pending[start:stop]
+                n_lines += part.count(b"\n") + part.count(b"\r") - (last + part).count(b"\r\n")
+                last = part[-1:] or last
+                if stop in mended.opened:
+                    on_open_quote(n_lines + 1)
+            pending = pending[mended.n_settled :]
+            if mended.data:
+                yield mended.data
+
     def _opens_another(self, data: bytes, start: int, stop: int) -> bool:
         """Whether the quote that should close a field looks as if it opened one on a later line."""
         is_first = data[stop - 1] in self._edges
@@ -85,48 +107,3 @@ class Mender:
 
 def _each(signs: bytes) -> list[bytes]:
     return [signs[place : place + 1] for place in range(len(signs))]
-
-
-class MendedStream(io.RawIOBase):
-    """A stream of delimited text in UTF-8 whose quotes are all closed; line ends stay where they are."""
-
-    def __init__(self, raw: BinaryIO, mender: Mender, on_open_quote: Callable[[int], None]) -> None:
-        """`on_open_quote` is called with the line of each quote that is never closed."""
-        self._raw, self._mender, self._on_open_quote = raw, mender, on_open_quote
-        self._pending = self._ready = b""
-        self._n_lines = 0
-        self._ends_with_return = False
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer)).cast("B")
-        while not self._ready and not self._ended:
-            self._fill()
-        n_bytes = min(len(view), len(self._ready))
-        view[:n_bytes] = self._ready[:n_bytes]
-        self._ready = self._ready[n_bytes:]
-        return n_bytes
-
-    def _fill(self) -> None:
-        block = self._raw.read(READ_BYTES) or b""
-        self._ended = not block
-        self._pending += block
-        mended = self._mender.mend(self._pending, self._ended)
-        place = 0
-        for start in mended.opened:
-            self._count_lines(self._pending[place:start])
-            place = start
-            self._on_open_quote(self._n_lines + 1)
-        self._count_lines(self._pending[place : mended.n_settled])
-        self._pending = self._pending[mended.n_settled :]
-        self._ready = mended.data
-
-    def _count_lines(self, data: bytes) -> None:
-        if not data:
-            return
-        self._n_lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
-        self._n_lines -= self._ends_with_return and data.startswith(b"\n")
-        self._ends_with_return = data.endswith(b"\r")

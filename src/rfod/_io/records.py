@@ -1,15 +1,26 @@
-"""JSON objects as rows of a table. Whatever they hold, nested values and absurd numbers too, it becomes columns."""
+"""JSON objects as rows: one object per line, or one array of objects. Arrow parses blocks of lines where it can."""
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pa_json
 
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.source import Block
+from rfod._io.text import BLOCK_BYTES, TextSource
+
+_BLOCK_LINES = 100_000
+_ARRAY_START = re.compile(r"\s*\[\s*[{\]]")
+_BLANKS = re.compile(r"[ \t\n\r]*")
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _LONGEST_INTEGER = 19  # digits; longer ones are beyond int64, and Python refuses to read those of thousands
 
@@ -18,11 +29,117 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
 
 
-DECODER = json.JSONDecoder(parse_int=_integer)
-DECODE_ERRORS = (ValueError, RecursionError)
+_DECODER = json.JSONDecoder(parse_int=_integer)
+_DECODE_ERRORS = (ValueError, RecursionError)
 
 
-def reason_of(error: Exception) -> str:
+class JsonSource(TextSource):
+    """A file of JSON objects, one per line or all in one array, or stdin.
+
+    Lines that hold no object, and what follows the first damage of an array, are left out with a note; they are an
+    `InputError` with `strict`, or if they are more than half.
+    """
+
+    def __init__(self, path: str | BinaryIO, options: ReadOptions, name: str, may_be_array: bool = False) -> None:
+        """With `may_be_array`, a first bracket opens an array, even if no object follows it."""
+        super().__init__(path, options, name)
+        self._may_be_array = may_be_array
+        self._n_good = 0
+        self._bad = self.notes.places("{count} line(s) left out, because they hold no JSON object: line {places}.")
+
+    def blocks(self) -> Generator[Block, None, None]:
+        """The objects as columns; absent fields are missing."""
+        is_empty = True
+        with self.open_text() as text:
+            start, _ = text.sample()
+            is_array = bool(_ARRAY_START.match(start)) or (self._may_be_array and start.lstrip().startswith("["))
+            buffered = io.BufferedReader(text, BLOCK_BYTES)
+            for rows, lines in self._elements(buffered) if is_array else _lines(buffered):
+                table = None if is_array else table_of_lines(rows)
+                if table is None:
+                    objects = [self._object(row, line) for row, line in zip(rows, lines, strict=True)]
+                    lines = [line for line, value in zip(lines, objects, strict=True) if value is not None]
+                    table = table_of([value for value in objects if value is not None])
+                self._n_good += len(lines)
+                self._check_share()
+                if table.num_columns:
+                    is_empty = False
+                    yield table, np.array(lines, np.int64) if len(lines) == 1 or lines[0] != lines[-1] else None
+        if is_empty:
+            raise InputError(f"{self.name} is empty. Hint: one JSON object per line, or an array of them, is needed.")
+
+    def _object(self, row: Any, line: int) -> dict[str, Any] | None:
+        """The object of a line or an element of an array; None if it holds none."""
+        try:
+            value = _DECODER.decode(row.decode()) if isinstance(row, bytes) else row
+        except _DECODE_ERRORS as error:
+            problem, hint = f"no JSON ({_reason(error)})", "each line must be one whole JSON object."
+        else:
+            if isinstance(value, dict):
+                return value
+            problem = f"a JSON {type(value).__name__} where an object is needed"
+            hint = 'write each row as {"column": value, ...}.'
+        if self.options.strict:
+            raise InputError(f"{self.name}, line {line:,}: {problem}. Hint: {hint}")
+        self._bad.add(f"{line:,} ({problem})")
+        return None
+
+    def _check_share(self) -> None:
+        if self._bad.count > self._n_good:
+            raise InputError(
+                f"{self.name}: {self._bad.count:,} of {self._bad.count + self._n_good:,} lines hold no JSON object: "
+                f"line {self._bad}. Hint: each line must be one whole JSON object, or the file one array of objects."
+            )
+
+    def _elements(self, stream: BinaryIO) -> Iterator[tuple[list[Any], list[int]]]:
+        """Blocks of values of an array, and the line on which each begins."""
+        numbered = self._numbered(stream.read().decode())
+        while block := list(itertools.islice(numbered, _BLOCK_LINES)):
+            yield [value for value, _ in block], [line for _, line in block]
+
+    def _numbered(self, text: str) -> Iterator[tuple[Any, int]]:
+        """The values of an array up to its end, or up to where it is damaged."""
+        place = text.index("[") + 1
+        line, counted = 1, 0
+        is_first = True
+        while True:
+            place = _BLANKS.match(text, place).end()  # type: ignore[union-attr]
+            line, counted = line + text.count("\n", counted, place), place
+            if is_first and text.startswith("]", place):
+                break
+            try:
+                value, end = _DECODER.raw_decode(text, place)
+            except _DECODE_ERRORS as error:
+                self._note_damage(line, _reason(error), is_first)
+                return
+            yield value, line
+            is_first = False
+            place = _BLANKS.match(text, end).end()  # type: ignore[union-attr]
+            if not text.startswith(",", place):
+                break
+            place += 1
+        line += text.count("\n", counted, place)
+        if not text.startswith("]", place):
+            self._note_damage(line, "the array is not closed" if place == len(text) else "no comma between objects")
+        elif text[place + 1 :].strip():
+            self._note_damage(line, "more text after the end of the array")
+
+    def _note_damage(self, line: int, reason: str, is_first: bool = False) -> None:
+        if self.options.strict or is_first:
+            raise InputError(f"{self.name}, line {line:,}: no JSON ({reason}). Hint: is the file whole?")
+        self.notes.add(f"the array is damaged at line {line:,} ({reason}); only the objects before it are read.")
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[list[bytes], list[int]]]:
+    """Blocks of lines that are not blank, and their numbers."""
+    n_before = 0
+    while block := list(itertools.islice(stream, _BLOCK_LINES)):
+        if rows := [row for row in block if not row.isspace()]:
+            yield rows, [number for number, row in enumerate(block, n_before + 1) if not row.isspace()]
+        n_before += len(block)
+
+
+def _reason(error: Exception) -> str:
     """Why a text is no JSON, in a few words."""
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:100]
 
@@ -30,7 +147,8 @@ def reason_of(error: Exception) -> str:
 def table_of_lines(rows: Sequence[bytes]) -> pa.Table | None:
     """Objects, one per row, parsed by Arrow; None where it cannot, or where values are nested."""
     data = b"\n".join(row.rstrip(b"\r\n") for row in rows)
-    if not _is_flat(data, len(rows)):  # Arrow makes nested columns, and dies of deep ones
+    is_flat = _is_flat(data, len(rows)) or _is_flat(_TEXT.sub(b"", data), len(rows))
+    if not is_flat:  # Arrow makes nested columns, and dies of deep ones
         return None
     try:
         table = pa_json.read_json(
@@ -42,29 +160,19 @@ def table_of_lines(rows: Sequence[bytes]) -> pa.Table | None:
 
 
 def _is_flat(data: bytes, n_objects: int) -> bool:
-    for _ in range(2):  # the second time without texts, which may hold brackets of their own
-        if b"[" not in data and data.count(b"{") == n_objects:
-            return True
-        data = _TEXT.sub(b"", data)
     return b"[" not in data and data.count(b"{") == n_objects
 
 
 def table_of(objects: Sequence[dict[str, Any]]) -> pa.Table:
     """Objects as columns; a column of several kinds of values becomes text, to be read like a column of a CSV file."""
     names = dict.fromkeys(name for row in objects for name in row)
-    columns: dict[str, pa.Array] = {}
-    for name in names:
-        column = _array([row.get(name) for row in objects])
-        columns[_encodable(name)] = column
-    return pa.table(columns)
+    return pa.table({_encodable(name): _array([row.get(name) for row in objects]) for name in names})
 
 
 def _array(values: list[Any]) -> pa.Array:
     if not any(isinstance(value, list | dict) for value in values):
-        try:
+        with suppress(pa.ArrowException, OverflowError, ValueError):
             return pa.array(values)
-        except (pa.ArrowException, OverflowError, ValueError):
-            pass
     return pa.array([None if value is None else _text(value) for value in values], pa.large_string())
 
 

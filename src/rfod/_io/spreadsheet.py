@@ -5,111 +5,87 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import io
+import itertools
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
-from rfod._io.batches import Batch, cut
-from rfod._io.dialect import column_names
-from rfod._io.errors import InputError
-from rfod._io.notes import Notes
-from rfod._io.options import ReadOptions
-from rfod._io.plans import Planner
-from rfod._io.streams import closing_on_error, open_bytes, unpack
+from rfod._io.delimited import column_names
+from rfod._io.interface import EMPTY_LINES, InputError, ReadOptions
+from rfod._io.source import Block, Source
+from rfod._io.text import open_bytes, unpack
 
 ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 Cell = str | float | int | bool | dt.date | dt.time | dt.timedelta
-_WHOLE = 2.0**53  # floats up to here tell whole numbers apart
-# Kinds of column that cells of these types are read as; for another kind they become text first, as in a CSV file.
-_KINDS: dict[type, tuple[str, ...]] = {
-    float: ("numeric", "number"),
-    bool: ("boolean",),
-    dt.date: ("datetime", "dmy", "mdy"),
-    dt.datetime: ("datetime", "dmy", "mdy"),
-    dt.time: ("time",),
-    dt.timedelta: ("duration", "text"),
-}
-_ARROW_TYPES: dict[type, pa.DataType] = {
-    float: pa.float64(),
-    bool: pa.bool_(),
-    dt.date: pa.date32(),
-    dt.datetime: pa.timestamp("us"),
-    dt.time: pa.time64("us"),
-    dt.timedelta: pa.duration("us"),
+_WHOLE = 2.0**53  # whole numbers up to here are exact as floats
+# Types of cells, and the kinds of column they are read as; for another kind they become text first, as in a CSV file.
+_TYPES: dict[type, tuple[pa.DataType, tuple[str, ...]]] = {
+    float: (pa.float64(), ("numeric", "number")),
+    bool: (pa.bool_(), ("boolean",)),
+    dt.date: (pa.date32(), ("datetime", "dmy", "mdy")),
+    dt.datetime: (pa.timestamp("us"), ("datetime", "dmy", "mdy")),
+    dt.time: (pa.time64("us"), ("time",)),
+    dt.timedelta: (pa.duration("us"), ("duration", "text")),
 }
 
 
-@dataclass
-class _Sheet:
-    """The rows of a sheet that hold anything, and where they stand."""
-
-    rows: list[list[Cell]] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    """Row numbers, from 1."""
-
-
-class SpreadsheetSource:
+class SpreadsheetSource(Source):
     """One sheet of a workbook. The first row that holds anything names the columns."""
 
     def __init__(self, path: str | BinaryIO, options: ReadOptions, name: str) -> None:
-        self.name, self.notes, self._options = name, Notes(), options
-        self._n_given = 0
-        self._n_rows: int | None = None
-        self._bytes = open_bytes(path)
-        with closing_on_error(self._bytes):
-            try:
-                self._calamine = importlib.import_module("python_calamine")
-            except ImportError as error:
-                raise InputError(
-                    f"{name}: spreadsheets are read by a library that is not installed. "
-                    "Hint: pip install 'rfod[excel]', or save the sheet as CSV."
-                ) from error
+        super().__init__(name, options)
+        try:
+            self._calamine = importlib.import_module("python_calamine")
+        except ImportError as error:
+            raise InputError(
+                f"{name}: spreadsheets are read by a library that is not installed. "
+                "Hint: pip install 'rfod[excel]', or save the sheet as CSV."
+            ) from error
+        self._path = path
 
-    def progress(self) -> tuple[int, int | None]:
-        return self._n_given, self._n_rows
-
-    def batches(self) -> Generator[Batch, None, None]:
-        """The rows, in order. A sheet is read as a whole: it has a million rows at most."""
-        options = self._options
-        with self._bytes, self._readable():
-            sheet = self._read(unpack(self._bytes).read())
-        if not sheet.rows:
+    def blocks(self) -> Generator[Block, None, None]:
+        """The sheet as a whole: it has a million rows at most."""
+        with open_bytes(self._path) as stream, self._readable():
+            data = io.BytesIO(unpack(stream).read())
+            with self._calamine.CalamineWorkbook.from_filelike(data) as workbook:
+                sheet = workbook.get_sheet_by_name(self._choose(workbook))
+                cells = [] if sheet.start is None else enumerate(sheet.iter_rows(), start=1)
+                rows = {number: row for number, row in cells if any(map(_is_present, row))}
+        if not rows:
             raise InputError(f"{self.name}: the sheet is empty. Hint: --sheet names another one.")
-        names, columns = self._columns(sheet)
-        lines = np.array(sheet.numbers, dtype=np.int64)
-        del sheet
-        picked = options.picked(names)
-        table = pa.table({name: _array(columns[name], options.kinds.get(name)) for name in picked})
-        planner = Planner(self.name, self.notes, options.kinds, options.decimal, options.told)
-        self._n_rows = table.num_rows
-        for batch in cut(planner.convert(table, lines), lines, 0, options.batch_rows):
-            self._n_given += batch.rows.num_rows
-            yield batch
-
-    def _read(self, data: bytes) -> _Sheet:
-        with self._calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)) as workbook:
-            found = workbook.get_sheet_by_name(self._choose(workbook))
-            sheet = _Sheet()
-            if found.start is None:
-                return sheet
-            for number, row in enumerate(found.iter_rows(), start=1):
-                if any(not isinstance(cell, str) or cell.strip() for cell in row):
-                    sheet.rows.append(row)
-                    sheet.numbers.append(number)
-        return sheet
+        header = [""] * len(next(iter(rows.values())))
+        if has_header := self.options.header is not False:
+            header = [_text(cell) for cell in rows.pop(next(iter(rows)))]
+        for before, number in itertools.pairwise(rows):
+            for empty in range(before + 1, number):
+                self.notes.places(EMPTY_LINES).add(f"{empty:,}")
+        columns = list(zip(*rows.values(), strict=True)) or [()] * len(header)
+        used = [place for place, cells in enumerate(columns) if header[place].strip() or any(map(_is_present, cells))]
+        names = column_names([[header[place] for place in used]], has_header, self.notes)
+        lines = np.array(list(rows), dtype=np.int64)
+        del rows
+        picked = set(self.options.pick(names))
+        table = pa.table(
+            {
+                name: _array(columns[place], self.options.kinds.get(name))
+                for name, place in zip(names, used, strict=True)
+                if name in picked
+            }
+        )
+        self.n_rows = table.num_rows
+        yield table, lines
 
     def _choose(self, workbook: Any) -> str:
-        """The sheet that was asked for; otherwise the first one that can be seen and is no chart."""
+        """The name of the wanted sheet; otherwise of the first one that is visible and no chart."""
         kinds, visible = self._calamine.SheetTypeEnum, self._calamine.SheetVisibleEnum.Visible
         sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == kinds.WorkSheet]
         names = [sheet.name for sheet in sheets]
         listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-        wanted = self._options.sheet
+        wanted = self.options.sheet
         if not sheets:
             raise InputError(f"{self.name}: the workbook has no sheet with cells. Hint: charts are not read.")
         if wanted in names:
@@ -121,26 +97,11 @@ class SpreadsheetSource:
         chosen = next((sheet.name for sheet in sheets if sheet.visible == visible), names[0])
         others = [repr(name) for name in names if name != chosen]
         if others:
-            self.notes.say(
+            self.notes.add(
                 f"read the sheet {chosen!r}; there are others: {', '.join(others[:10])}"
                 f"{', ...' if len(others) > 10 else ''}. Hint: --sheet names one of them."
             )
         return str(chosen)
-
-    def _columns(self, sheet: _Sheet) -> tuple[list[str], dict[str, list[Cell]]]:
-        """Cells by column; the rows and numbers that are left in the sheet are those of the data."""
-        has_header = self._options.header is not False
-        header = [_text(cell) for cell in sheet.rows[0]] if has_header else [""] * len(sheet.rows[0])
-        if has_header:
-            del sheet.rows[0], sheet.numbers[0]
-        columns = list(zip(*sheet.rows, strict=True)) or [()] * len(header)
-        used = [place for place, cells in enumerate(columns) if header[place].strip() or any(map(_is_present, cells))]
-        rows = [[header[place] for place in used]] if has_header else [[""] * len(used)]
-        names = list(column_names(rows, has_header, self.notes))
-        for before, number in zip(sheet.numbers, sheet.numbers[1:], strict=False):
-            for empty in range(before + 1, number):
-                self.notes.empty_lines.add(f"{empty:,}")
-        return names, {name: list(columns[place]) for name, place in zip(names, used, strict=True)}
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -173,12 +134,11 @@ def _array(cells: Sequence[Cell], kind: str | None) -> pa.Array:
         types = {dt.datetime}
         values = [dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value for value in values]
     (only,) = types if len(types) == 1 else (str,)
-    if only in _ARROW_TYPES and (kind is None or kind in _KINDS[only]):
-        try:
-            array = pa.array(values, _ARROW_TYPES[only])
+    arrow_type, kinds = _TYPES.get(only, (None, ()))
+    if arrow_type is not None and (kind is None or kind in kinds):
+        with suppress(pa.ArrowException, OverflowError, ValueError):
+            array = pa.array(values, arrow_type)
             return _whole(array) if only is float else array
-        except (pa.ArrowException, OverflowError, ValueError):
-            pass
     return pa.array([None if value is None else _text(value) for value in values], pa.large_string())
 
 

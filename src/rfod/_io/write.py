@@ -1,4 +1,4 @@
-"""Tables on their way out: CSV, Parquet or JSON lines by the ending of the name, there whole or not at all."""
+"""Write tables as CSV, Parquet or JSON lines, by the ending of the name; a file is there whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rfod._io.errors import OutputError
+from rfod._io.interface import OutputError
 
 Format = Literal["csv", "parquet", "jsonl"]
 Write = Callable[[pa.Table], None]
@@ -92,7 +92,7 @@ def _sync(path: str, flags: int) -> None:
 def open_sink(
     path: str, schema: pa.Schema, file_format: Format | None = None, csv_safe: bool = False
 ) -> Iterator[Write]:
-    """A function that writes tables of this schema; "-" is stdout, as CSV unless told otherwise.
+    """A function that writes tables of this schema; "-" is stdout, as CSV if there is no `file_format`.
 
     With `csv_safe`, text in CSV output that a spreadsheet would take for a formula gets a single quote before it.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +10,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rfod._table.columns import Column, Schema
+from rfod._table.columns import Schema
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.moments import calendar_part
 from rfod._table.values import MISSING
 from rfod.exceptions import ModelFormatError
 
 SAMPLE_ROWS = 200_000
 MAX_CODES = 256
-
-_PARTS_OF_KIND = {"datetime": ("month", "day", "weekday", "hour", "minute"), "time": ("hour",)}
-_EPOCH_LIMIT = 1e13  # seconds; some 300,000 years, where numpy's calendar still works
-
 _TOGETHER = np.uint64(1024)
 
 Encoded = Callable[[int], NDArray[Any]]
@@ -56,7 +54,7 @@ class Feature:
 
     def numbers(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """What edges are compared with: the values of an ordered column, or a part of the calendar."""
-        return _part(values, self.part)
+        return calendar_part(values, self.part)
 
 
 @njit(cache=True, nogil=True)
@@ -78,25 +76,6 @@ def _place(edges, numbers, codes):  # type: ignore[no-untyped-def]
             codes[i] = codes[i] + 1 if numbers[i] == numbers[i] else 0
 
 
-def _part(seconds: NDArray[np.float64], part: str) -> NDArray[np.float64]:
-    """A part of the calendar in UTC; the values themselves for "value"."""
-    if part == "value":
-        return seconds
-    missing = np.isnan(seconds)
-    moments = np.floor(np.clip(np.where(missing, 0.0, seconds), -_EPOCH_LIMIT, _EPOCH_LIMIT)).astype(np.int64)
-    if part == "hour":
-        numbers = moments // 3600 % 24
-    elif part == "minute":
-        numbers = moments // 60 % 60
-    elif part == "weekday":
-        numbers = (moments // 86400 + 3) % 7  # 1970-01-01 was a Thursday; Monday is 0
-    else:
-        days = (moments // 86400).astype("datetime64[D]")
-        months = days.astype("datetime64[M]")
-        numbers = months.astype(np.int64) % 12 + 1 if part == "month" else (days - months).astype(np.int64) + 1
-    return np.where(missing, np.nan, numbers)
-
-
 def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> tuple[Feature, ...]:
     """The features of a training table; `encoded(j)` gives its j-th modelled column.
 
@@ -107,41 +86,30 @@ def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> 
         rows = np.sort(np.random.default_rng(seed).choice(schema.n_rows, SAMPLE_ROWS, replace=False, shuffle=False))
     features = []
     for index, column in enumerate(schema.columns):
-        if column.is_categorical:
-            found = iter([_set_feature(index, column, max_bins)])
+        if (
+            column.is_categorical
+        ):  # codes of the most frequent categories; one more for all others where they are too many
+            n_categories = len(column.categories)
+            n_codes = 1 + min(n_categories, max_bins)
+            found = [Feature(index, "value", True, n_codes, np.empty(0), shared=n_categories > max_bins)]
         else:
-            found = _ordered_features(index, column, encoded(index), max_bins, rows)
+            values = encoded(index)
+            # few distinct values, infinities included, are counted in full, for a rare one may not be in the sample
+            is_sampled = rows is not None and column.n_distinct > max_bins + 2
+            edges = {"value": _edges(values[rows] if is_sampled else values, max_bins)}
+            edges |= {part: _edges(calendar_part(values, part), max_bins) for part in kind_of(column.kind).parts}
+            found = [
+                Feature(index, part, False, len(cuts) + 2, cuts)
+                for part, cuts in edges.items()
+                if part == "value" or len(cuts)
+            ]
         features += [feature for feature in found if feature.n_codes > 2 or column.n_missing]
     return tuple(features)
 
 
-def _set_feature(index: int, column: Column, max_bins: int) -> Feature:
-    """Codes of the most frequent categories; one more for all others where they are too many."""
-    n_categories = len(column.categories)
-    return Feature(index, "value", True, 1 + min(n_categories, max_bins), np.empty(0), shared=n_categories > max_bins)
-
-
-def _ordered_features(
-    index: int, column: Column, values: NDArray[np.float64], max_bins: int, rows: NDArray[np.intp] | None
-) -> Iterator[Feature]:
-    """The bins of a number, and of those calendar parts that take more than one value."""
-    # few distinct values are counted in full, for a rare one may not be in the sample
-    few = column.n_distinct <= max_bins + 2  # both infinities count
-    yield _ordered_feature(index, "value", values if rows is None or few else values[rows], max_bins)
-    for part in _PARTS_OF_KIND.get(column.kind, ()):
-        feature = _ordered_feature(index, part, _part(values, part), max_bins)
-        if feature.n_codes > 2:
-            yield feature
-
-
-def _ordered_feature(index: int, part: str, values: NDArray[np.float64], max_bins: int) -> Feature:
-    edges = _edges(values[np.isfinite(values)], max_bins)
-    return Feature(index, part, False, len(edges) + 2, edges)
-
-
-def _edges(finite: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+def _edges(values: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     """Cuts between neighbouring distinct values: all of them if they are few, else at even steps of the rows."""
-    distinct, counts = np.unique(finite, return_counts=True)
+    distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     if len(distinct) < 2:
         return np.empty(0)
     if len(distinct) <= max_bins:
@@ -173,16 +141,7 @@ def bin_table(schema: Schema, features: Sequence[Feature], encoded: Encoded, n_r
 
 def features_to_json(features: Sequence[Feature]) -> tuple[list[dict[str, Any]], NDArray[np.float64]]:
     """Plain dicts, and the edges of all features one after the other."""
-    plain = [
-        {
-            "column": feature.column,
-            "part": feature.part,
-            "is_categorical": feature.is_categorical,
-            "n_codes": feature.n_codes,
-            "shared": feature.shared,
-        }
-        for feature in features
-    ]
+    plain = [{"column": feature.column, "part": feature.part, "n_codes": feature.n_codes} for feature in features]
     return plain, np.concatenate([np.empty(0), *(feature.edges for feature in features)])
 
 
@@ -194,14 +153,11 @@ def features_from_json(data: Any, edges: Any, schema: Schema) -> tuple[Feature, 
     features: list[Feature] = []
     used = 0
     for entry in data:
-        feature = _feature_from_json(entry, edges, used, schema)
-        if features:
-            previous = features[-1]
-            _require(previous.column <= feature.column, "they are in disorder")
-            twice = (feature.column, feature.part) in [(other.column, other.part) for other in features[-8:]]
-            _require(not twice, "one occurs twice")
-        features.append(feature)
-        used += len(feature.edges)
+        features.append(_feature_from_json(entry, edges, used, schema))
+        used += len(features[-1].edges)
+    places = [(feature.column, feature.part) for feature in features]
+    _require(len(set(places)) == len(places), "one occurs twice")
+    _require([index for index, _ in places] == sorted(index for index, _ in places), "they are in disorder")
     _require(used == len(edges), f"there are {len(edges)} edges instead of {used}")
     return tuple(features)
 
@@ -212,22 +168,18 @@ def _require(condition: bool, problem: str) -> None:
 
 
 def _feature_from_json(entry: Any, edges: NDArray[np.float64], used: int, schema: Schema) -> Feature:
-    types = {"column": int, "part": str, "is_categorical": bool, "n_codes": int, "shared": bool}
+    types = {"column": int, "part": str, "n_codes": int}
     _require(isinstance(entry, dict) and entry.keys() == types.keys(), f"one lacks the fields {sorted(types)}")
     _require(all(type(entry[name]) is expected for name, expected in types.items()), "a field has the wrong type")
     index, part, n_codes = entry["column"], entry["part"], entry["n_codes"]
     _require(0 <= index < len(schema.columns), f"there is no column {index}")
     column = schema.columns[index]
-    _require(part in ("value", *_PARTS_OF_KIND.get(column.kind, ())), f"{column.name!r} has no part {part[:40]!r}")
-    _require(entry["is_categorical"] == column.is_categorical, f"{column.name!r} is {column.kind}")
-    _require(2 <= n_codes <= MAX_CODES, f"{column.name!r} has {n_codes} codes")
-    if entry["is_categorical"]:
-        n_categories = len(column.categories)
-        expected = n_codes - 1 < n_categories if entry["shared"] else n_codes - 1 == n_categories
-        _require(expected, f"{column.name!r} has {n_categories} categories and {n_codes} codes")
-        own = np.empty(0)
-    else:
-        _require(not entry["shared"], f"{column.name!r} has no categories")
-        own = edges[used : used + n_codes - 2].copy()
-        _require(len(own) == n_codes - 2 and bool((np.diff(own) > 0).all()), f"{column.name!r}: edges do not ascend")
-    return Feature(index, part, entry["is_categorical"], n_codes, own, entry["shared"])
+    name, n_categories = repr(column.name), len(column.categories)
+    _require(part in ("value", *kind_of(column.kind).parts), f"{name} has no part {part[:40]!r}")
+    _require(2 <= n_codes <= MAX_CODES, f"{name} has {n_codes} codes")
+    if column.is_categorical:
+        _require(n_codes - 1 <= n_categories, f"{name} has {n_categories} categories and {n_codes} codes")
+        return Feature(index, part, True, n_codes, np.empty(0), n_codes - 1 < n_categories)
+    own = edges[used : used + n_codes - 2].copy()
+    _require(len(own) == n_codes - 2 and bool((np.diff(own) > 0).all()), f"{name}: edges do not ascend")
+    return Feature(index, part, False, n_codes, own)

@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
-from rfod._table.guess import LeftOut
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.base import ORDERS, Reading
 from rfod._table.values import Category, family, parse_arrow_type
 from rfod.exceptions import ModelFormatError
-from rfod.params import KINDS, Kind
+from rfod.params import KINDS
 
-NATURAL_FAMILIES: dict[Kind, tuple[str, ...]] = {  # taken as the kind without being told
-    "numeric": ("number", "boolean"),
-    "categorical": ("number", "text", "boolean"),
-    "boolean": ("boolean", "number"),
-    "datetime": ("datetime",),
-    "time": ("time",),
-    "duration": ("duration",),
-}
-STORED_FAMILY: dict[Kind, str] = {"numeric": "number", "boolean": "boolean"}  # of their natural families
+LeftOut = Literal["identifier", "text", "empty", "ignored"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +23,7 @@ class Column:
     """One modelled column, as the training table had it."""
 
     name: str
-    kind: Kind
+    kind: str
     arrow_type: str
     """`str` of the Arrow type in which values are given back."""
     categories: tuple[Category, ...] = ()
@@ -38,16 +31,30 @@ class Column:
     n_missing: int = 0
     n_distinct: int = 0
     from_text: bool = False
-    """Text is read as this kind, or values as their text, because the caller says so; at detection too. Also decimals
-    of so many digits that only their text tells them apart."""
+    """Text is read as this kind, or values as their text; at detection too. Also decimals of so many digits that only
+    their text distinguishes them."""
+    decimal: str = "."
+    """Decimal sign of numbers in text."""
+    order: str = ""
+    """Of dates in text."""
 
     @property
     def is_categorical(self) -> bool:
-        return self.kind in ("categorical", "boolean")
+        return kind_of(self.kind).is_categorical
 
     @property
     def constant(self) -> bool:
         return self.n_distinct <= 1
+
+    @property
+    def reading(self) -> Reading:
+        """How its text is read."""
+        return Reading(self.kind, self.decimal, self.order, self.arrow_type)
+
+
+_COLUMN_TYPES = {"name": str, "kind": str, "arrow_type": str, "categories": list, "n_missing": int, "n_distinct": int}
+_COLUMN_TYPES |= {"from_text": bool, "decimal": str, "order": str}
+_SCHEMA_TYPES = {"columns": list, "left_out": dict, "names": list, "has_names": bool, "n_rows": int}
 
 
 @dataclass(frozen=True)
@@ -72,26 +79,19 @@ class Schema:
     @classmethod
     def from_json(cls, data: Any) -> Schema:
         """The inverse of `to_json`; `ModelFormatError` for anything that `to_json` cannot have written."""
-        fields = _fields(
-            data, {"columns": list, "left_out": dict, "names": list, "has_names": bool, "n_rows": int}, "schema"
-        )
-        n_rows = fields["n_rows"]
+        fields = _fields(data, _SCHEMA_TYPES, "schema")
+        n_rows, left_out, names = fields["n_rows"], fields["left_out"], fields["names"]
         _require(2 <= n_rows < 2**62, f"the number of rows is {n_rows}")
         columns = tuple(_column_from_json(column, n_rows) for column in fields["columns"])
-        left_out, names = fields["left_out"], fields["names"]
-        _require(
-            all(_is_text(name) for name in names) and len(set(names)) == len(names), "column names are not unique texts"
-        )
-        _require(
-            all(reason in get_args(LeftOut) for reason in left_out.values()), "a column is left out for no known reason"
-        )
+        unique = all(map(_is_text, names)) and len(set(names)) == len(names)
+        _require(unique, "column names are not unique texts")
+        known = all(reason in get_args(LeftOut) for reason in left_out.values())
+        _require(known, "a column is left out for no known reason")
         modelled = {column.name for column in columns}
         _require(len(columns) >= 2, "fewer than two columns are modelled")
         _require(len(modelled) == len(columns) and not modelled & left_out.keys(), "a column is described twice")
-        _require(
-            [name for name in names if name in modelled] == [column.name for column in columns],
-            "columns are in disorder",
-        )
+        in_order = [name for name in names if name in modelled] == [column.name for column in columns]
+        _require(in_order, "columns are in disorder")
         _require([name for name in names if name not in modelled] == list(left_out), "columns and names do not agree")
         return cls(columns, left_out, tuple(names), fields["has_names"], n_rows)
 
@@ -108,48 +108,41 @@ def _is_text(value: Any) -> bool:
 
 def _fields(data: Any, types: dict[str, type], what: str) -> dict[str, Any]:
     """The dict itself, when it has exactly these fields of these types."""
-    _require(
-        isinstance(data, dict) and data.keys() == types.keys(), f"a {what} does not have the fields {sorted(types)}"
-    )
+    complete = isinstance(data, dict) and data.keys() == types.keys()
+    _require(complete, f"a {what} does not have the fields {sorted(types)}")
     for name, expected in types.items():
         _require(type(data[name]) is expected, f"{name} of a {what} is not a {expected.__name__}")
     return dict(data)
 
 
 def _column_from_json(data: Any, n_rows: int) -> Column:
-    types = {"name": str, "kind": str, "arrow_type": str, "categories": list, "n_missing": int, "n_distinct": int}
-    fields = _fields(data, types | {"from_text": bool}, "column")
-    name, kind, categories = fields["name"], fields["kind"], fields["categories"]
-    _require(kind in KINDS, f"column {name!r} is of the unknown kind {kind[:40]!r}")
+    fields = _fields(data, _COLUMN_TYPES, "column")
+    column = Column(**(fields | {"categories": tuple(fields["categories"])}))
+    where = f"column {column.name!r}"
+    _require(column.kind in KINDS, f"{where} is of the unknown kind {column.kind[:40]!r}")
+    _require(column.decimal in (".", ",") and column.order in ("", *ORDERS), f"{where} has no known form of text")
     try:
-        arrow_type = parse_arrow_type(fields["arrow_type"])
+        arrow_type = parse_arrow_type(column.arrow_type)
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise ModelFormatError(f"The model's schema is damaged: column {name!r} has no known Arrow type.") from error
-    stored = (STORED_FAMILY[kind],) if kind in STORED_FAMILY else NATURAL_FAMILIES[kind]
-    _require(family(arrow_type) in stored, f"column {name!r} is {kind} of type {arrow_type}")
-    _require(0 <= fields["n_missing"] < n_rows, f"column {name!r} has {fields['n_missing']} missing values of {n_rows}")
-    n_present = n_rows - fields["n_missing"]
-    _require(1 <= fields["n_distinct"] <= n_present, f"column {name!r} has {fields['n_distinct']} distinct values")
-    if kind in ("categorical", "boolean"):
-        _require(len(categories) == fields["n_distinct"], f"column {name!r} has {len(categories)} categories")
-        _require(len(set(map(type, categories))) == 1, f"column {name!r} mixes categories")
-        _require(
-            all(isinstance(value, str | int | float) for value in categories), f"column {name!r} has odd categories"
-        )
-        _require(
-            all(_is_text(value) for value in categories if isinstance(value, str)),
-            f"column {name!r} has odd categories",
-        )
-        _require(
-            not any(value in (math.inf, -math.inf) for value in categories), f"column {name!r} has infinite categories"
-        )
-        _require(len(set(categories)) == len(categories), f"column {name!r} repeats a category")
-        try:
-            _require(pa.array(categories, arrow_type).to_pylist() == categories, f"column {name!r} has odd categories")
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise ModelFormatError(
-                f"The model's schema is damaged: categories of {name!r} are no {arrow_type}."
-            ) from error
+        raise ModelFormatError(f"The model's schema is damaged: {where} has no known Arrow type.") from error
+    kind, n_missing, n_distinct = kind_of(column.kind), column.n_missing, column.n_distinct
+    _require(family(arrow_type) in kind.stored, f"{where} is {column.kind} of type {arrow_type}")
+    _require(0 <= n_missing < n_rows, f"{where} has {n_missing} missing values of {n_rows}")
+    _require(1 <= n_distinct <= n_rows - n_missing, f"{where} has {n_distinct} distinct values")
+    if kind.is_categorical:
+        _check_categories(fields["categories"], arrow_type, n_distinct, where)
     else:
-        _require(not categories, f"column {name!r} is {kind} and has categories")
-    return Column(**(fields | {"categories": tuple(categories)}))
+        _require(not column.categories, f"{where} is {column.kind} and has categories")
+    return column
+
+
+def _check_categories(categories: list[Any], arrow_type: pa.DataType, n_distinct: int, where: str) -> None:
+    _require(len(categories) == n_distinct, f"{where} has {len(categories)} categories")
+    _require(len(set(map(type, categories))) == 1, f"{where} mixes categories")
+    plain = all(_is_text(value) or isinstance(value, int | float) for value in categories)
+    _require(plain and not {math.inf, -math.inf} & set(categories), f"{where} has odd categories")
+    _require(len(set(categories)) == len(categories), f"{where} repeats a category")
+    try:
+        _require(pa.array(categories, arrow_type).to_pylist() == categories, f"{where} has odd categories")
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ModelFormatError(f"The model's schema is damaged: categories of {where} are no {arrow_type}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import math
-from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -81,25 +81,16 @@ def _numbers(values: list[Any]) -> pa.Array:
     """Numbers that are not of one type. Integers stay exact, and floats become decimals where one among them needs
     it; numbers of too many digits become floats."""
     present = [value for value in values if value is not None]
+    exact: Callable[[Any], Any] = int
+    types: tuple[pa.DataType | None, ...] = ()
     if all(isinstance(value, int | np.integer) for value in present):
-        integers = [None if value is None else int(value) for value in values]
-        for arrow_type in (pa.int64(), pa.uint64(), pa.decimal256(76, 0)):
-            try:
-                return pa.array(integers, arrow_type)
-            except (pa.ArrowException, OverflowError):
-                continue
-    elif not all(isinstance(value, float | np.floating) or _is_exact_float(value) for value in present):
-        with contextlib.suppress(pa.ArrowException):  # more than 76 digits, or infinite
-            return pa.array([None if value is None else _as_decimal(value) for value in values])
+        types = (pa.int64(), pa.uint64(), pa.decimal256(76, 0))
+    elif not all(isinstance(value, float | np.floating) or value == _as_float(value) for value in present):
+        exact, types = lambda value: Decimal(str(value)), (None,)
+    for arrow_type in types:
+        with contextlib.suppress(pa.ArrowException, OverflowError):  # more than 76 digits, or infinite
+            return pa.array([None if value is None else exact(value) for value in values], arrow_type)
     return pa.array([None if value is None else _as_float(value) for value in values], pa.float64())
-
-
-def _is_exact_float(value: Any) -> bool:
-    return bool(value == _as_float(value))
-
-
-def _as_decimal(value: Any) -> Decimal:
-    return value if isinstance(value, Decimal) else Decimal(str(value))
 
 
 def _as_float(value: Any) -> float:
@@ -122,24 +113,22 @@ def _datetimes(values: NDArray[np.object_], name: str) -> pa.Array:
             f"Column {name!r} holds {with_zone} date(s) with a time zone and {len(present) - with_zone} without, "
             f"for example {_examples(values)}.\nHint: give all of them a time zone, or none."
         )
-    moments = [None if _is_missing(value) else _moment(value) for value in values]
-    return pa.array(moments, pa.timestamp("us", tz="UTC" if with_zone else None))
+    moments = [value if isinstance(value, dt.datetime) else _midnight(value) for value in values]
+    return pa.array(moments, pa.timestamp("us", tz="UTC" if with_zone else None), from_pandas=True)
 
 
-def _moment(value: dt.date) -> dt.datetime:
-    return value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+def _midnight(value: Any) -> dt.datetime | None:
+    return None if _is_missing(value) else dt.datetime.combine(value, dt.time())
 
 
 def _mixed_message(values: NDArray[np.object_], name: str) -> str:
-    counts: Counter[str] = Counter()
-    examples: dict[str, Any] = {}
+    by_kind: dict[str, list[Any]] = {}
     for value in values:
         if not _is_missing(value):
-            kind = _kind_of_type(type(value))
-            counts[kind] += 1
-            examples.setdefault(kind, value)
-    held = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(5))
-    shown = " and ".join(repr(examples[kind])[:60] for kind, _ in counts.most_common(2))
+            by_kind.setdefault(_kind_of_type(type(value)), []).append(value)
+    kinds = sorted(by_kind.items(), key=lambda item: -len(item[1]))
+    held = ", ".join(f"{len(found)} {kind}" for kind, found in kinds[:5])
+    shown = " and ".join(repr(found[0])[:60] for _, found in kinds[:2])
     return (
         f"Column {name!r} mixes kinds of values: {held}; for example {shown}.\n"
         f"Hint: make them one kind, or say how to read the column: column_types={{{name!r}: 'numeric'}} "

@@ -1,53 +1,55 @@
-"""Which columns of a table are modelled, as what, and whether another table has them too."""
+"""Which columns of a table are modelled, as what, and whether another table has them too.
+
+* Numbers are numeric, booleans boolean, dates and timestamps datetime, times and durations what they are.
+* A dictionary type (pandas category, polars Enum and Categorical) is believed: categorical, whatever the values.
+* Text is read as numbers, true and false, dates or times where at least 90 % of its values are such.
+* Other text is categorical, unless it has more than 20 distinct values and they make up more than half of the values
+  present: then it is free text if it averages at least two words or more than 50 characters, otherwise an identifier.
+  Text that averages at least four words is free text already when distinct values make up more than 0.3 of those
+  present.
+* Integers of at least 20 rows, all distinct, none missing, are an identifier if they count the rows (all steps in one
+  direction, at least 95 % of them the same), or if their name says so (id, uuid, key, index, customer_id, orderId).
+* A column without any value is empty.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rfod._table.columns import NATURAL_FAMILIES, STORED_FAMILY, Column, Schema
-from rfod._table.guess import LeftOut, guess_kind
+from rfod._table.columns import Column, LeftOut, Schema
+from rfod._table.kinds import NATURAL_KIND, find_reading, kind_of
+from rfod._table.kinds.base import ORDERS, Reading, Sample, sample_values, trimmed
+from rfod._table.kinds.categorical import Categorical
+from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, listed
-from rfod._table.values import (
-    Category,
-    as_category,
-    category_values,
-    count_merged,
-    family,
-    plain,
-    read_numbers,
-    reads_as,
-    value_type,
-)
+from rfod._table.values import count_merged, family, plain, value_type
 from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError
-from rfod.params import KINDS, Kind
+from rfod.params import KINDS
 
-__all__ = ["Column", "Kind", "LeftOut", "Schema", "infer_schema", "match_columns"]
+__all__ = ["Column", "LeftOut", "Schema", "infer_schema", "match_columns"]
 
 _LEFT_OUT: dict[str, LeftOut] = {"identifier": "identifier", "text": "text", "ignore": "ignored"}
-READABLE_FAMILIES: dict[Kind, tuple[str, ...]] = {  # with an override
-    "numeric": ("number", "boolean", "text"),
-    "categorical": ("number", "boolean", "text", "datetime", "time", "duration"),
-    "boolean": ("boolean", "number", "text"),
-    "datetime": ("datetime", "text"),
-    "time": ("time", "text"),
-    "duration": ("duration", "number", "text"),
-}
-_DEFAULT_TYPE: dict[Kind, str] = {"numeric": "double", "categorical": "string", "boolean": "bool", "time": "time64[us]"}
-_DEFAULT_TYPE |= {"datetime": "timestamp[us]", "duration": "duration[us]"}
+_MANY_DISTINCT = 20
+_MIN_ROWS_TO_COUNT = 20
+_IDENTIFIER_NAME = re.compile(
+    r"(?i:(.*[_\-. ])?(id|uuid|guid|key|index|rowid|row_?(id|number|nr|no)|pk))|.*[a-z](Id|ID)|Unnamed: 0"
+)
 
 
 def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) -> Schema:
-    """Decide for each column what it is (the rules are in `guess`), or take the caller's word for it.
+    """Decide for each column what it is, or take the caller's word for it.
 
-    Warns once (`ColumnWarning`) about all columns that a guess leaves out, values that an override cannot read, and
-    different numbers that become the same float.
+    Warns once (`ColumnWarning`) about all columns that a guess leaves out, text that does not parse, and different
+    numbers that become the same float.
     """
     overrides = dict(column_types or {})
     _check_overrides(table, overrides)
@@ -56,35 +58,20 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
             f"Found array with 1 sample(s) (shape=(1, {len(table.names)})) while a minimum of 2 is required.\n"
             "Hint: a forest learns from many rows."
         )
-    columns: list[Column] = []
-    left_out: dict[str, LeftOut] = {}
-    suggestions: dict[str, Kind] = {}
-    unread: dict[str, int] = {}
-    merged: dict[str, int] = {}
-    for name in table.names:
-        override = overrides.get(name)
-        if override in _LEFT_OUT:
-            left_out[name] = _LEFT_OUT[override]
-            continue
-        learned = _learn(table, name, next((kind for kind in KINDS if kind == override), None))
-        if isinstance(learned.found, Column):
-            columns.append(learned.found)
-            if learned.n_unread:
-                unread[name] = learned.n_unread
-            if learned.n_merged:
-                merged[name] = learned.n_merged
-        else:
-            left_out[name] = learned.found
-            if learned.suggestion:
-                suggestions[name] = learned.suggestion
+    skipped = {name: _LEFT_OUT[kind] for name, kind in overrides.items() if kind in _LEFT_OUT}
+    learned = {name: _learn(table, name, overrides.get(name)) for name in table.names if name not in skipped}
+    samples = {name: column.sample for name, column in learned.items() if column.sample is not None}
+    if find_decimal(sample.values for sample in samples.values()) == ",":  # also where 1,234 alone says nothing
+        learned |= {name: _learn(table, name, overrides.get(name), ",") for name in samples}
+    columns = [column.found for column in learned.values() if isinstance(column.found, Column)]
+    guessed = {name: column.found for name, column in learned.items() if not isinstance(column.found, Column)}
+    left_out = {name: reason for name in table.names if (reason := skipped.get(name) or guessed.get(name))}
     if len(columns) < 2:
         raise SchemaError(_too_few_message(table, columns, left_out))
-    guessed = {name: reason for name, reason in left_out.items() if overrides.get(name) not in _LEFT_OUT}
-    message = "\n".join(
-        filter(None, (_warning_message(guessed, suggestions, unread, overrides), _merged_message(merged)))
-    )
-    if message:
-        warnings.warn(message, ColumnWarning, stacklevel=2)
+    lines = [*_left_out_lines(guessed), *_value_lines(learned.values())]
+    lines += [remark for column in learned.values() if column.sample for remark in column.sample.remarks]
+    if lines:
+        warnings.warn("\n".join(lines), ColumnWarning, stacklevel=2)
     return Schema(tuple(columns), left_out, table.names, table.has_names, table.n_rows)
 
 
@@ -95,7 +82,7 @@ def _check_overrides(table: Table, overrides: Mapping[str, str]) -> None:
             f"column_types names {len(unknown)} column(s) that the table does not have: {listed(unknown)}."
             + (_did_you_mean(unknown, table.names) or f"\nHint: the columns are {listed(table.names)}.")
         )
-    choices = (*KINDS, *_LEFT_OUT)
+    choices = (*KINDS, *ORDERS, *_LEFT_OUT)
     for name, kind in overrides.items():
         if kind not in choices:
             near = difflib.get_close_matches(str(kind), choices, 1)
@@ -116,93 +103,132 @@ def _did_you_mean(lacking: list[str], names: tuple[str, ...]) -> str:
     return f"\nHint: did you mean {', '.join(pairs)}?" if pairs else ""
 
 
-@dataclass(frozen=True)
-class _Learned:
-    """What became of a column, and what to tell about it."""
+class _Learned(NamedTuple):
+    """What became of a column, and what to say about it."""
 
     found: Column | LeftOut
-    suggestion: Kind | None = None
-    n_unread: int = 0
-    n_merged: int = 0
+    sample: Sample | None = None
+    """Of a column of text that is read."""
+    unread: str = ""
+    """Values that count as missing, because they do not parse or are infinite."""
+    merged: str = ""
+    """Numbers that share their float with another one."""
 
 
-def _learn(table: Table, name: str, override: Kind | None) -> _Learned:
-    """One column, guessed or as the override says."""
+def _learn(table: Table, name: str, override: str | None, decimal: str = ".") -> _Learned:
+    """One column, recognised or as the override says."""
     column = table.column(name, mixed_as_text=override is not None)
-    if column.null_count == table.n_rows:
-        return _Learned("empty")
     found = family(value_type(column.type))
+    values = column if found == "other" else plain(column)
+    if values.null_count == table.n_rows:  # also a dictionary whose only values are NaN
+        return _Learned("empty")
     if found == "other":
         raise SchemaError(
             f"Column {name!r} is of type {str(column.type)[:80]}, which has no place in a model.\n"
             f"Hint: convert it to text or numbers, or leave it out: column_types={{{name!r}: 'ignore'}}."
         )
-    values = plain(column)
-    if values.null_count == table.n_rows:  # a dictionary whose only values are NaN
-        return _Learned("empty")
-    counts = values.drop_null().value_counts() if found == "text" else None
-    kind = override or guess_kind(name, column, counts, table.has_names)
-    if kind == "identifier" or kind == "text" or kind == "empty" or kind == "ignored":
-        texts = counts.field("values")[:100].to_pylist() if counts is not None else []
-        return _Learned(kind, reads_as(texts) if texts else None)
-    if found not in READABLE_FAMILIES[kind]:
+    kind = "datetime" if override in ORDERS else override
+    if kind is not None and found not in kind_of(kind).readable:
         raise SchemaError(
             f"Column {name!r} holds {found} values ({values.type}), which cannot be read as {kind}.\n"
             f"Hint: leave it out of column_types, or convert it first."
         )
-    return _describe(name, kind, values, overridden=override is not None)
+    is_declared = pa.types.is_dictionary(column.type) and kind is None
+    reading = sample = None
+    written = values
+    if found != "text":
+        reading = (table.readings or {}).get(name)
+    elif not is_declared and (table.readings is None if kind is None else kind_of(kind).reads_text):
+        sample = Sample(name, sample_values(values), decimal, order=override if override in ORDERS else "")
+        reading = find_reading(sample, kind)
+        if reading is None and kind is not None:
+            reading = Reading(kind, arrow_type=kind_of(kind).default_type)
+        if reading is not None:
+            written = trimmed(values)
+            kind, values = reading.kind, kind_of(reading.kind).parse(written, reading)
+    if is_declared:
+        kind = "boolean" if found == "boolean" else "categorical"
+    elif override is None and pa.types.is_integer(values.type) and _is_identifier(name, values, table.has_names):
+        return _Learned("identifier", sample)
+    kind = kind or _natural_kind(values)
+    if kind in _LEFT_OUT:
+        return _Learned(_LEFT_OUT[kind], sample)
+    # numbers that an override takes for booleans too: what is neither 0 nor 1 is then missing, not a third category
+    is_chosen = override is not None and (found == "text" or (kind == "boolean" and found == "number"))
+    draft = Column(name, kind, reading.arrow_type if reading else "", from_text=is_chosen or reading is not None)
+    if reading is not None:
+        draft = replace(draft, decimal=reading.decimal, order=reading.order)
+    return _describe(draft, values, written, sample)
 
 
-def _describe(name: str, kind: Kind, values: pa.ChunkedArray, overridden: bool) -> _Learned:
-    """The facts of a column of plain values, once its kind is settled."""
-    found = family(values.type)
-    # numbers taken for booleans are told as well: what is neither 0 nor 1 is then missing, not a third category
-    told = overridden and (found == "text" or (kind == "boolean" and found == "number"))
-    from_text = told or found not in NATURAL_FAMILIES[kind]
-    is_number = kind in ("numeric", "duration")
-    n_merged = count_merged(values) if is_number or pa.types.is_decimal(values.type) else 0
-    if n_merged and not is_number:  # categories of decimals are floats, unless these are not as many
-        from_text, n_merged = True, 0
-    if kind == "categorical":
-        values = category_values(values, from_text)
-    arrow_type = _arrow_type(kind, values, from_text)
-    draft = Column(name, kind, arrow_type, from_text=from_text)
-    if draft.is_categorical:
-        counted: Counter[Category] = Counter()
-        to_category = as_category(kind, from_text)
-        for entry in values.drop_null().value_counts().to_pylist():
-            category = to_category(entry["values"])
-            if category is not None:
-                counted[category] += entry["counts"]
-        categories = tuple(sorted(counted, key=lambda category: (-counted[category], category)))
-        n_present, n_distinct = counted.total(), len(categories)
-    else:
-        categories = ()
-        numbers = read_numbers(values, kind)
-        present = np.sort(numbers[~np.isnan(numbers)])
-        n_present, n_distinct = len(present), 1 + int(np.count_nonzero(present[1:] != present[:-1]))
-    n_values = len(values) - values.null_count
+def _describe(draft: Column, values: pa.ChunkedArray, written: pa.ChunkedArray, sample: Sample | None) -> _Learned:
+    """The facts of a column whose kind is settled; `values` are plain, `written` before any parsing."""
+    name, rules = draft.name, kind_of(draft.kind)
+    from_text = draft.from_text or family(values.type) not in rules.natural
+    is_exact = rules.is_categorical and not pa.types.is_decimal(written.type)
+    n_merged = 0 if is_exact else count_merged(written)
+    if isinstance(rules, Categorical):  # categories of decimals are floats, unless these are not as many
+        from_text, n_merged = from_text or n_merged > 0, 0
+        values = rules.values(values, from_text)
+    categories, n_present, n_distinct = rules.summarise(values, from_text)
+    n_unread = len(written) - written.null_count - n_present
     if n_present == 0:
-        examples = ", ".join(repr(value)[:60] for value in values.drop_null()[:2].to_pylist())
+        examples = ", ".join(repr(value)[:60] for value in written.drop_null()[:2].to_pylist())
+        remarks = "".join(f"\n{remark}" for remark in (sample.remarks if sample else ()))
         raise SchemaError(
-            f"None of the {n_values} values of column {name!r} reads as {kind}, for example {examples}.\n"
-            f"Hint: choose another kind in column_types, or 'ignore'."
+            f"None of the {n_unread} values of column {name!r} reads as {draft.kind}, for example {examples}."
+            f"{remarks}\nHint: choose another kind in column_types, or 'ignore'."
         )
-    if not (draft.is_categorical or np.isfinite(present).any()):  # nothing that a forest could learn or predict
+    if n_distinct == 0:  # nothing finite that a forest could learn or predict
         return _Learned("empty")
-    column = replace(draft, categories=categories, n_missing=len(values) - n_present, n_distinct=n_distinct)
-    return _Learned(column, n_unread=n_values - n_present, n_merged=n_merged)
+    is_kept = family(values.type) in rules.stored and not (from_text or family(values.type) == "text")
+    arrow_type = draft.arrow_type or rules.default_type  # "string" whichever of Arrow's text types came
+    if is_kept or (draft.arrow_type and pa.types.is_integer(values.type)):
+        arrow_type = str(values.type)
+    facts = replace(draft, arrow_type=arrow_type, categories=categories, from_text=from_text)
+    facts = replace(facts, n_missing=len(values) - n_present, n_distinct=n_distinct)
+    unread = f"{n_unread:,} of {name!r} (as {draft.kind})" if n_unread else ""
+    if n_unread and sample is not None:
+        unread += f", for example {written.filter(values.is_null()).drop_null()[0].as_py()[:40]!r}"
+    merged = f"{n_merged:,} of {name!r}" if n_merged else ""
+    return _Learned(facts, sample, unread, merged)
 
 
-def _arrow_type(kind: Kind, values: pa.ChunkedArray, from_text: bool) -> str:
-    """The type to give values back in; text is "string" whichever of Arrow's text types came."""
+def _natural_kind(values: pa.ChunkedArray) -> str:
+    """The kind of plain values that are not read; text may be an identifier or free text."""
     found = family(values.type)
-    if from_text or found == "text" or (kind in ("numeric", "boolean") and STORED_FAMILY[kind] != found):
-        return _DEFAULT_TYPE[kind]
-    return str(values.type)
+    if found != "text":
+        return NATURAL_KIND[found]
+    counts = values.drop_null().value_counts()
+    texts, occurrences = counts.field("values"), counts.field("counts").to_numpy()
+    n_present = int(occurrences.sum())
+    share_distinct = len(texts) / n_present
+    if len(texts) <= _MANY_DISTINCT or share_distinct <= 0.3:
+        return "categorical"
+    mean_words = float(occurrences @ pc.count_substring_regex(texts, r"\S+").to_numpy()) / n_present
+    if share_distinct <= 0.5:
+        return "text" if mean_words >= 4 else "categorical"
+    mean_length = float(occurrences @ pc.utf8_length(texts).to_numpy()) / n_present
+    return "text" if mean_words >= 2 or mean_length > 50 else "identifier"
 
 
-def _too_few_message(table: Table, columns: list[Column], left_out: Mapping[str, LeftOut]) -> str:
+def _is_identifier(name: str, column: pa.ChunkedArray, has_names: bool) -> bool:
+    """Whether integers count the rows, or are distinct and named like a key."""
+    if len(column) < _MIN_ROWS_TO_COUNT or column.null_count:
+        return False
+    values = column.to_numpy()
+    named = has_names and _IDENTIFIER_NAME.fullmatch(name) is not None
+    ascending = bool((values[1:] > values[:-1]).all())
+    if ascending or bool((values[1:] < values[:-1]).all()):
+        steps = np.diff(values if ascending else values[::-1])
+        return named or float(np.mean(steps == np.sort(steps)[len(steps) // 2])) >= 0.95
+    if not named:
+        return False
+    ordered = np.sort(values)
+    return bool((ordered[1:] != ordered[:-1]).all())
+
+
+def _too_few_message(table: Table, columns: Sequence[Column], left_out: Mapping[str, LeftOut]) -> str:
     if len(table.names) == 1:
         why = f"Found array with 1 feature(s) (shape=({table.n_rows}, 1)) while a minimum of 2 is required."
     else:
@@ -215,53 +241,37 @@ def _too_few_message(table: Table, columns: list[Column], left_out: Mapping[str,
 
 
 def _by_reason(left_out: Mapping[str, LeftOut]) -> dict[LeftOut, list[str]]:
-    reasons: dict[LeftOut, list[str]] = {}
-    for name, reason in left_out.items():
-        reasons.setdefault(reason, []).append(name)
-    return reasons
+    reasons = dict.fromkeys(left_out.values())
+    return {reason: [name for name, why in left_out.items() if why == reason] for reason in reasons}
 
 
-def _warning_message(
-    left_out: Mapping[str, LeftOut],
-    suggestions: Mapping[str, Kind],
-    unread: Mapping[str, int],
-    overrides: Mapping[str, str],
-) -> str:
-    """All columns concerned, in one text; empty when there are none."""
+def _left_out_lines(left_out: Mapping[str, LeftOut]) -> Iterable[str]:
+    """All columns that a guess leaves out."""
+    if not left_out:
+        return
     words = {"identifier": "look like identifiers", "text": "look like free text", "empty": "have no finite values"}
-    lines = []
-    if left_out:
-        parts = [f"{len(names)} {words[reason]} ({listed(names)})" for reason, names in _by_reason(left_out).items()]
-        lines.append(f"{len(left_out)} column(s) are left out of the model: {'; '.join(parts)}.")
-    if unread:
-        parts = [f"{count} of {name!r} (as {overrides[name]})" for name, count in list(unread.items())[:5]]
-        lines.append(f"Values that do not read as column_types says became missing: {', '.join(parts)}.")
-    named = next(iter(suggestions), None) or next(
-        (name for name, reason in left_out.items() if reason != "empty"), None
-    )
-    if suggestions:
-        reading = [f"{name!r} reads as {kind}" for name, kind in list(suggestions.items())[:5]]
-        lines.append(f"Of these, {', '.join(reading)}.")
+    parts = [f"{len(names)} {words[reason]} ({listed(names)})" for reason, names in _by_reason(left_out).items()]
+    yield f"{len(left_out)} column(s) are left out of the model: {'; '.join(parts)}."
+    named = next((name for name, reason in left_out.items() if reason != "empty"), None)
     if named is not None:
-        kind = suggestions.get(named, "categorical")
-        lines.append(
-            f"Hint: to use one, say what it is: column_types={{{named!r}: {kind!r}}}; to silence this, 'ignore'."
+        yield f"Hint: to use one, say what it is: column_types={{{named!r}: 'categorical'}}; to silence this, 'ignore'."
+    else:
+        yield f"Hint: drop them, or silence this: column_types={{{next(iter(left_out))!r}: 'ignore'}}."
+
+
+def _value_lines(learned: Collection[_Learned]) -> Iterable[str]:
+    """All columns with values that do not parse, and with numbers that become the same float."""
+    unread = [column.unread for column in learned if column.unread]
+    merged = [column.merged for column in learned if column.merged]
+    if unread:
+        yield f"Values that do not read as the kind of their column count as missing: {'; '.join(unread[:5])}."
+    if merged:
+        name = merged[0].partition(" of ")[2]
+        yield (
+            "Numbers are kept as 64-bit floats, which hold 15 digits, and whole numbers up to 2**53. Values that "
+            f"share their float with another value: {', '.join(merged[:5])}{', ...' if len(merged) > 5 else ''}.\n"
+            f"Hint: column_types={{{name}: 'categorical'}} keeps them apart; 'ignore' leaves them out."
         )
-    elif left_out:
-        lines.append(f"Hint: drop them, or silence this: column_types={{{next(iter(left_out))!r}: 'ignore'}}.")
-    return "\n".join(lines)
-
-
-def _merged_message(merged: Mapping[str, int]) -> str:
-    """All columns with numbers that become the same float, in one text; empty when there are none."""
-    if not merged:
-        return ""
-    parts = [f"{count:,} of {name!r}" for name, count in list(merged.items())[:5]]
-    return (
-        "Numbers are kept as 64-bit floats, which hold 15 digits, and whole numbers up to 2**53. Values that cannot be "
-        f"told from other ones there: {', '.join(parts)}{', ...' if len(merged) > 5 else ''}.\n"
-        f"Hint: column_types={{{next(iter(merged))!r}: 'categorical'}} keeps them apart; 'ignore' leaves them out."
-    )
 
 
 def match_columns(schema: Schema, table: Table) -> Table:
@@ -291,4 +301,4 @@ def match_columns(schema: Schema, table: Table) -> Table:
         )
     elif table.has_names:
         warnings.warn("X has feature names, but RFOD was fitted without feature names", UserWarning, stacklevel=2)
-    return replace(table, names=schema.names, has_names=schema.has_names)
+    return replace(table, names=schema.names, has_names=schema.has_names, texts={})

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from rfod._table.objects import arrow_from_objects
 from rfod.exceptions import SchemaError
+
+if TYPE_CHECKING:
+    from rfod._table.kinds.base import Reading
 
 LARGEST_EXACT = 2**53  # integer, up to which a float64 holds every one
 
@@ -36,6 +39,10 @@ class Table:
     has_names: bool
     _read: Read = field(repr=False, compare=False)
     _build: Build = field(repr=False, compare=False)
+    texts: Mapping[str, pa.ChunkedArray] = field(default_factory=dict, repr=False, compare=False)
+    """Columns that a source parsed from text, as they were written."""
+    readings: Mapping[str, Reading | None] | None = field(default=None, repr=False, compare=False)
+    """How a source parsed its columns of text, None for those that stay text; None where no source decided."""
 
     def column(self, name: str, *, mixed_as_text: bool = False) -> pa.ChunkedArray:
         """The column as Arrow, converted now; null stands for every library's missing value, NaN included.
@@ -48,6 +55,13 @@ class Table:
         if pa.types.is_run_end_encoded(column.type):  # which has few compute functions, and hides its nulls
             column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
         return nan_as_null(column)
+
+    def written(self, name: str, *, mixed_as_text: bool = False) -> pa.ChunkedArray:
+        """The column as its source wrote it: text where that was text."""
+        if name not in self.texts:
+            return self.column(name, mixed_as_text=mixed_as_text)
+        texts = self.texts[name]
+        return pc.coalesce(texts, self.column(name).cast(texts.type)) if texts.null_count else texts
 
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.
@@ -81,9 +95,8 @@ def open_table(data: Any) -> Table:
     _refuse_what_is_no_table(data)
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
-    names = _native_names(data)
-    if names is not None:
-        _refuse_duplicates(names)
+    if isinstance(data, pa.Table) or nw.dependencies.is_pandas_like_dataframe(data):  # before narwhals refuses them
+        _refuse_duplicates(data.column_names if isinstance(data, pa.Table) else data.columns)
     frame = nw.from_native(data, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -125,15 +138,6 @@ def _type_name(data: Any) -> str:
     return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
 
 
-def _native_names(data: Any) -> list[Any] | None:
-    """The column names as the caller's library has them, before narwhals may refuse them."""
-    if isinstance(data, pa.Table):
-        return list(data.column_names)
-    if nw.dependencies.is_pandas_like_dataframe(data):
-        return list(data.columns)
-    return None
-
-
 def _refuse_duplicates(names: Iterable[Any]) -> None:
     """Raise `SchemaError` when two names are the same text."""
     repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
@@ -164,12 +168,11 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     _refuse_duplicates(names)
     _checked_size(len(frame), len(names))
     backend = frame.implementation
-    is_object = [str(dtype).lower() == "object" for dtype in _native_dtypes(frame)]
     columns = list(frame.iter_columns())
 
     def read(index: int, name: str, mixed_as_text: bool) -> Any:
         series = columns[index]
-        if is_object[index]:
+        if str(getattr(series.to_native(), "dtype", "")).lower() == "object":
             # Arrow would guess from the first values, and silently cut the times off [date, datetime]
             values = np.fromiter(series.to_list(), dtype=object, count=len(series))
             return arrow_from_objects(values, name, mixed_as_text)
@@ -189,22 +192,18 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     return Table(names, len(frame), True, read, build)
 
 
-def _native_dtypes(frame: nw.DataFrame[Any]) -> list[Any]:
-    native = frame.to_native()
-    return list(native.schema.types) if isinstance(native, pa.Table) else list(native.dtypes)
-
-
 def _from_array(array: NDArray[Any]) -> Table:
     if array.ndim != 2:
         raise SchemaError(_shape_message(array.ndim))
     _refuse_complex(array.dtype)
     n_rows, n_columns = array.shape
     _checked_size(n_rows, n_columns)
+    names = tuple(f"x{position}" for position in range(n_columns))
 
     def read(index: int, name: str, mixed_as_text: bool) -> Any:
         return _array_column(array[:, index], name, mixed_as_text)
 
-    return _nameless(n_rows, n_columns, read)
+    return Table(names, n_rows, False, read, _build_without_library)
 
 
 def _shape_message(n_dimensions: int) -> str:
@@ -231,19 +230,10 @@ def _from_rows(rows: Sequence[Any]) -> Table:
             f"The rows have between {min(lengths)} and {max(lengths)} values.\n"
             "Hint: give every row the same number of values."
         )
-    n_columns = len(rows[0])
-    _checked_size(len(rows), n_columns)
-
-    def read(index: int, name: str, mixed_as_text: bool) -> Any:
-        values = np.fromiter((row[index] for row in rows), dtype=object, count=len(rows))
-        return arrow_from_objects(values, name, mixed_as_text)
-
-    return _nameless(len(rows), n_columns, read)
-
-
-def _nameless(n_rows: int, n_columns: int, read: Read) -> Table:
-    names = tuple(f"x{position}" for position in range(n_columns))
-    return Table(names, n_rows, False, read, _build_without_library)
+    array = np.empty((len(rows), len(rows[0])), dtype=object)
+    for position, row in enumerate(rows):
+        array[position] = row
+    return _from_array(array)
 
 
 def _build_without_library(columns: pa.Table, aligned: bool) -> Any:
@@ -254,7 +244,7 @@ def _build_without_library(columns: pa.Table, aligned: bool) -> Any:
 
 
 def _as_frame(columns: pa.Table, backend: Any) -> Any:
-    """A frame of a library. Where pandas would turn integers with gaps into floats that cannot tell them apart, they
+    """A frame of a library. Where pandas would turn integers with gaps into floats that merge some of them, they
     get its own type of integers with gaps."""
     built = nw.from_arrow(columns, backend=backend).to_native()
     if backend.is_pandas_like():

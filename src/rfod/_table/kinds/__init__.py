@@ -1,0 +1,34 @@
+"""What columns hold: one class per kind, registered in `rfod.params.KINDS`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from rfod._table.kinds.base import ColumnKind, Reading, Sample
+from rfod._table.values import Family
+from rfod.params import KINDS
+
+NATURAL_KIND: dict[Family, str] = {
+    "number": "numeric",
+    "text": "categorical",
+    "boolean": "boolean",
+    "datetime": "datetime",
+    "time": "time",
+    "duration": "duration",
+}
+"""What values of an Arrow type are without further knowledge."""
+
+
+@cache
+def kind_of(name: str) -> ColumnKind:
+    """The kind of this name."""
+    module = import_module(f"rfod._table.kinds.{KINDS[name]}")
+    kinds: tuple[ColumnKind, ...] = module.KINDS
+    return next(kind for kind in kinds if kind.name == name)
+
+
+def find_reading(sample: Sample, kind: str | None = None) -> Reading | None:
+    """How a column of text is read, as the given kind or as what nearly all of its values are; None if as text."""
+    found = kind or next((name for name in KINDS if kind_of(name).recognises(sample)), None)
+    return None if found is None else kind_of(found).reading(sample)
