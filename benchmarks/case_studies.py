@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import rfod
 from benchmarks import datasets, record
 from rfod import figures
-from rfod._views.style import SEQUENCE, as_text, axis, new_figure, slanted, title
+from rfod._views.plotting import SEQUENCE, as_text, axis, new_figure, slanted, title
 
 Floats = NDArray[np.float64]
 DOCS = datasets.REPOSITORY / "docs"

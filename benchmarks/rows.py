@@ -49,7 +49,7 @@ METHODS = (*AGGREGATIONS.values(), *OTHERS)
 def judge(train: pd.DataFrame, test: pd.DataFrame, seed: int) -> dict[str, Floats]:
     """Row scores by every method; rfod's are all read off the same forests."""
     detector = rfod.RFOD(aggregation="consensus", random_state=seed).fit(train)
-    judged = detector.detect(test)._judged
+    judged = detector.detect(test).judged.cells
     scores = {}
     for aggregation, words in AGGREGATIONS.items():
         params = {**detector.model_.params, "aggregation": aggregation}

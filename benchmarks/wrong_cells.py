@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rfod import ColumnWarning
-from rfod._check.inject import inject as inject_table
+from rfod._check.errors import inject as inject_table
 from rfod._table.columns import Column
 from rfod._table.schema import infer_schema
 from rfod._table.table import open_table

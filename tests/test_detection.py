@@ -287,7 +287,7 @@ def test_p_values_are_ranks_among_training_scores(detector):
     n_calibrated = len(detector.model_.calibration)
     for row in range(50):
         n_as_high = np.count_nonzero(detector.model_.calibration >= found.row_scores[row])
-        by_score, by_cell = (1 + n_as_high) / (1 + n_calibrated), len(NAMES) * found._tail_p_values[row].min()
+        by_score, by_cell = (1 + n_as_high) / (1 + n_calibrated), len(NAMES) * found.judged.tail_p_values[row].min()
         assert found.row_p_values[row] == pytest.approx(min(1, 2 * min(by_score, by_cell)))
     known = found.p_values[~np.isnan(found.p_values)]
     assert ((known > 0) & (known <= 1)).all()

@@ -8,7 +8,9 @@ import pytest
 
 import rfod
 from rfod import RFOD, ColumnWarning, ParameterError, SchemaError
+from rfod._model.executor import Threads
 from rfod._model.fit import CALIBRATION_ROWS
+from rfod._model.judge import judge
 from rfod.params import Params
 from rfod.pipeline import detect, fit_model
 from tables import as_arrow, as_pandas, mixed_columns, small
@@ -222,16 +224,16 @@ def test_a_constant_column_finds_any_other_value():
 def test_each_training_row_is_judged_only_by_trees_that_have_not_seen_it(table):
     trained = fit_model(table, Params(**small(n_estimators=7).get_params()))
     model = trained.model
-    judged = trained.judge_rows(None, 1)
-    block = np.ascontiguousarray(trained.codes.T)
+    targets, judged = trained.rows.bags.targets, judge(model, trained.rows, Threads(1))
+    block = np.ascontiguousarray(trained.rows.block)
     some_cell_without_judge = False
     for j, forest in enumerate(model.forests):
-        bags = forest.bags(model.seed, trained.targets[j].rows, table.num_rows)
+        bags = forest.bags(model.seed, targets[j].rows, table.num_rows)
         assert bags.shape == (len(forest.kept), table.num_rows)
-        absent = np.setdiff1d(np.arange(table.num_rows), trained.targets[j].rows)
+        absent = np.setdiff1d(np.arange(table.num_rows), targets[j].rows)
         assert not bags[:, absent].any()  # a row without a value is in no bag
         draws = np.array([bags[:, row].sum() for row in range(table.num_rows)])
-        assert 0.4 < (bags.sum() / (len(forest.kept) * len(trained.targets[j].rows))) < 0.85
+        assert 0.4 < (bags.sum() / (len(forest.kept) * len(targets[j].rows))) < 0.85
         some_cell_without_judge |= bool((draws == len(forest.kept)).any())
         for row in range(0, table.num_rows, 7):
             alone = block[row : row + 1]
@@ -298,7 +300,7 @@ def test_trim_takes_the_worst_rows_out_of_training():
     frame = as_pandas(mixed_columns(100))
     frame.loc[3, "double"] = 1e6
     trained = fit_model(frame, Params(**small(n_estimators=20, trim=0.05).get_params()))
-    for forest, target in zip(trained.model.forests, trained.targets, strict=True):
+    for forest, target in zip(trained.model.forests, trained.rows.bags.targets, strict=True):
         assert 3 not in target.rows
         assert not forest.bags(trained.model.seed, target.rows, 100)[:, 3].any()
     untrimmed = small(n_estimators=20).fit(frame).detect(frame)
@@ -362,7 +364,7 @@ def test_scan_is_fit_and_detect_out_of_bag(table):
 
 def test_more_columns_than_a_node_can_name(monkeypatch):
     monkeypatch.setattr("rfod._model.fit.MOST_FEATURES", 2)
-    with pytest.raises(rfod.SchemaError, match="3 columns to learn from; a tree can tell 2 apart"):
+    with pytest.raises(rfod.SchemaError, match="3 columns to learn from; a tree has room for 2"):
         rfod.RFOD(n_estimators=2).fit(np.random.default_rng(0).normal(size=(20, 3)))
 
 

@@ -19,7 +19,7 @@ def assert_same_bits(one, other, rows=slice(None)):
     """Two detections agree in every bit; `rows` picks those of the second that the first is about."""
     for name in ("row_scores", "cell_scores", "uncertainty", "weights", "surprise", "row_p_values", "p_values"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name)[rows], strict=True, err_msg=name)
-    for mine, theirs in zip(one._judged.expected, other._judged.expected, strict=True):
+    for mine, theirs in zip(one.judged.cells.expected, other.judged.cells.expected, strict=True):
         np.testing.assert_array_equal(mine, theirs[rows], strict=True)
 
 

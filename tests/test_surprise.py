@@ -186,7 +186,7 @@ def test_infinite_values_of_a_constant_column_are_counted():
     frame["limit"] = np.where(np.arange(600) % 3 == 0, np.inf, 5.0)
     found = rfod.RFOD(n_estimators=10, random_state=0, n_jobs=1).fit(frame).detect(frame)
     j = found.columns.index("limit")
-    assert found._model.ranges[j] == 0
+    assert found.judged.model.ranges[j] == 0
     assert found.surprise[0, j] == pytest.approx(np.log10(601 / 201))
     assert found.p_values[0, j] == pytest.approx(201 / 601, abs=0.005)
     assert found.surprise[1, j] == 0
@@ -229,4 +229,4 @@ def test_a_known_category_is_no_rarer_than_training_shows(detector):
     found = detector.detect(table)
     j = found.columns.index("service")
     assert found.surprise[row, j] > np.log10(N_ROWS + 1)
-    assert found._tail_p_values[row, j] == found.p_values[row, j] >= 1 / (N_ROWS + 1)
+    assert found.judged.tail_p_values[row, j] == found.p_values[row, j] >= 1 / (N_ROWS + 1)

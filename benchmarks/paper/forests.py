@@ -45,7 +45,7 @@ def library(seed: int, threads: int, judged_rows: int | None = None, **parameter
     if judged_rows is not None:
         from rfod._forest.params import GrowthParams
 
-        GrowthParams.n_judged = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
+        GrowthParams.n_out_of_bag = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
     return Rows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
 
 

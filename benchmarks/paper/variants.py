@@ -14,6 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rfod._model.model import Judged, Model
+from rfod._model.scores import numeric_range, row_scores
+
 Floats = NDArray[np.float64]
 Variant = tuple[dict[str, Any], Floats]
 
@@ -26,13 +29,13 @@ def rescored(detector: Any, train: pd.DataFrame, test: pd.DataFrame, only_rows: 
 
     `only_rows` leaves out the variants of cell scores.
     """
-    model, judged = detector.model_, detector.detect(test)._judged
+    model, judged = detector.model_, detector.detect(test).judged.cells
     for change in ({"aggregation": "surprise"}, PAPER_SCORE, {"aggregation": "mean"}):
-        yield change, replace(model, params={**model.params, **change}).row_scores(judged)
+        yield change, row_scores(_changed(model, change), judged)
     if only_rows:
         return
     change = PAPER_SCORE | {"uncertainty": "raw"}
-    yield change, replace(model, params={**model.params, **change}).row_scores(judged)
+    yield change, row_scores(_changed(model, change), judged)
 
     for alpha in ALPHAS:
         change = PAPER_SCORE | {"alpha": alpha}
@@ -40,26 +43,30 @@ def rescored(detector: Any, train: pd.DataFrame, test: pd.DataFrame, only_rows: 
 
     change = PAPER_SCORE | {"distance": "gower"}
     ranges = _ranges(model, train, "gower", model.params["alpha"])
-    gower = replace(model, params={**model.params, **change}, ranges=ranges)
+    gower = _changed(model, change, ranges)
     detector.model_ = gower
-    matched = detector.detect(test)._judged
+    matched = detector.detect(test).judged.cells
     detector.model_ = model
-    yield change, gower.row_scores(matched)
+    yield change, row_scores(gower, matched)
     change = PAPER_SCORE | {"distance": "gower-iqr"}
     yield change, _scaled_anew(gower, matched, change, _ranges(model, train, "gower-iqr", model.params["alpha"]))
 
 
-def _scaled_anew(model: Any, judged: Any, change: dict[str, Any], ranges: Floats) -> Floats:
+def _scaled_anew(model: Model, judged: Judged, change: dict[str, Any], ranges: Floats) -> Floats:
     """Row scores with the residuals of numeric columns divided by other ranges."""
     factor = np.where(ranges > 0, model.ranges / np.where(ranges > 0, ranges, 1.0), 1.0)
-    other = replace(model, params={**model.params, **change}, ranges=ranges)
-    scores: Floats = other.row_scores(replace(judged, cell_scores=judged.cell_scores * factor))
-    return scores
+    cells = replace(judged, cell_scores=judged.cell_scores * factor)
+    return row_scores(_changed(model, change, ranges), cells)
 
 
-def _ranges(model: Any, train: pd.DataFrame, distance: Any, alpha: float) -> Floats:
-    from rfod._model.cell_scores import numeric_range
+def _changed(model: Model, change: dict[str, Any], ranges: Floats | None = None) -> Model:
+    """The model with other parameters, and with other ranges of its columns if they are given."""
+    ranges = model.ranges if ranges is None else ranges
+    columns = [replace(own, value_range=float(value)) for own, value in zip(model.columns, ranges, strict=True)]
+    return replace(model, params={**model.params, **change}, columns=tuple(columns))
 
+
+def _ranges(model: Model, train: pd.DataFrame, distance: Any, alpha: float) -> Floats:
     return np.array(
         [
             1.0 if column.is_categorical else numeric_range(train[column.name].to_numpy(np.float64), distance, alpha)

@@ -23,9 +23,7 @@ PICTURES = {
         "cells": "how-to/heat_map.png",
         "analysis": "how-to/row_analysis.png",
         "predictors": "how-to/predictability.png",
-        "trees": "how-to/tree_fitness.png",
         "scores": "how-to/threshold.png",
-        "compared": "how-to/distances.png",
     },
 }
 

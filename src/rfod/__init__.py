@@ -6,8 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rfod._check.selfcheck import SelfCheck
-    from rfod._check.trials import self_check
+    from rfod._check.selfcheck import SelfCheck, self_check
     from rfod._views.page import write_report
     from rfod.detection import Detection
     from rfod.detector import RFOD, load
@@ -47,8 +46,7 @@ __all__ = [
 
 # Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
 _MODULES = {
-    "rfod._check.selfcheck": ("SelfCheck",),
-    "rfod._check.trials": ("self_check",),
+    "rfod._check.selfcheck": ("SelfCheck", "self_check"),
     "rfod._views.page": ("write_report",),
     "rfod.detection": ("Detection",),
     "rfod.detector": ("RFOD", "load"),

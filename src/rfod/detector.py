@@ -16,7 +16,7 @@ from rfod._model.model import ForestSummary, Model, summarise_forests
 from rfod._model.persist import load_model, save_model
 from rfod._table.table import open_table
 from rfod.detection import Detection
-from rfod.params import Params
+from rfod.params import AS_PUBLISHED, Params
 
 Floats = NDArray[np.float64]
 AUTO_CONTAMINATION = 0.01
@@ -132,6 +132,19 @@ class RFOD(OutlierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @classmethod
+    def as_published(cls, **changes: Any) -> RFOD:
+        """A detector by the paper's letter: its row score, raw uncertainty, all columns per node, leaves of one row and
+        all rows per tree; `changes` are other parameters."""
+        return cls(**AS_PUBLISHED | changes)
+
+    @classmethod
+    def from_model(cls, model: Model) -> RFOD:
+        """A fitted detector around a model."""
+        detector = cls(**model.params)
+        detector._take(model)
+        return detector
+
     # -------------------------------------------------------------------------------------------------- fit and detect
 
     def fit(self, X: Any, y: Any = None) -> RFOD:
@@ -222,7 +235,4 @@ class RFOD(OutlierMixin, BaseEstimator):
 
 def load(path: str | os.PathLike[str]) -> RFOD:
     """A fitted detector from a file that `RFOD.save` wrote. Reading it runs no code from the file."""
-    model = load_model(path)
-    detector = RFOD(**model.params)
-    detector._take(model)
-    return detector
+    return RFOD.from_model(load_model(path))

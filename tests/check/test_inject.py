@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from rfod import ColumnWarning
-from rfod._check.inject import Injected, inject
+from rfod._check.errors import Injected, inject
 from rfod._table.encode import encode_column
 from rfod._table.schema import infer_schema
 from rfod._table.table import open_table

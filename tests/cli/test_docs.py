@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rfod._cli.app import app
-from rfod._cli.tables import cells_schema, rows_schema
+from rfod._cli.findings import cells_schema, rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect", "warm-up")

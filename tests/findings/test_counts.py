@@ -80,7 +80,7 @@ def number_of(text: str) -> float:
 
 
 def check(cell: CellExplanation, found: Any, table: pd.DataFrame, train: pd.DataFrame, row: int, is_own: bool) -> None:
-    sample = found._model.sample.rows
+    sample = found.judged.model.sample.rows
     rows = train.iloc[sample[sample != row] if is_own else sample]
     for condition in cell.conditions:
         assert condition.column != cell.column

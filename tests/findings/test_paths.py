@@ -53,19 +53,19 @@ def steps_of(steps: Steps, forest: Forest, row: int) -> list[tuple[int, int, tup
 
 
 def test_steps(found: Any) -> None:
-    rows = found._read(np.arange(40))
+    rows = found.judged.rows(np.arange(40))
     n_sets = 0
-    for forest in found._model.forests:
+    for forest in found.judged.model.forests:
         steps = walk(forest, rows.block)
         for row in (0, 7, 39):
             told = steps_of(steps, forest, row)
             assert sorted(told) == sorted(slowly(forest, rows.block[row]))
-            n_sets += sum(found._model.features[feature].is_categorical for _, feature, _ in told)
+            n_sets += sum(found.judged.model.features[feature].is_categorical for _, feature, _ in told)
     assert n_sets > 0
 
 
 def test_trees_that_have_seen_a_row_are_left_out(found: Any) -> None:
-    rows, forest = found._read(np.arange(40)), found._model.forests[0]
+    rows, forest = found.judged.rows(np.arange(40)), found.judged.model.forests[0]
     in_bag = np.ones((forest.trees.n_trees, 40), dtype=np.uint8)
     in_bag[1, 3] = 0
     alone, every = walk(forest, rows.block, in_bag), walk(forest, rows.block)
@@ -74,5 +74,5 @@ def test_trees_that_have_seen_a_row_are_left_out(found: Any) -> None:
 
 
 def test_no_rows(found: Any) -> None:
-    steps = walk(found._model.forests[0], found._read(np.arange(40)).block[:0])
+    steps = walk(found.judged.model.forests[0], found.judged.rows(np.arange(40)).block[:0])
     assert len(steps.feature) == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rfod._findings.rounding import n_digits, rounded_up, roundest, roundest_moment, roundest_seconds
+from rfod._findings.conditions import n_digits, rounded_up, roundest, roundest_moment, roundest_seconds
 
 NUMBERS = st.floats(-1e12, 1e12, allow_nan=False)
 

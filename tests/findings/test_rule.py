@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rfod._cli.rule import Rule, StreamRule
-from rfod._model.threshold import benjamini_hochberg, highest
+from rfod._findings.rule import Rule, StreamRule
+from rfod._model.scores import benjamini_hochberg, highest
 
 
 class Answer:

@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 import rfod
-from rfod._findings.evidence import Evidence, evidence_words
 from rfod._findings.patterns import find_patterns
-from rfod._findings.row_explainer import explain_rows
+from rfod._findings.wording import Evidence, evidence_words
 from tables import small
 
 N_ROWS = 1200
@@ -183,7 +182,7 @@ def test_text_from_the_table_is_escaped() -> None:
 
 def test_hidden_columns_are_neither_told_nor_used(found: Any) -> None:
     hidden = {"city", "price"}
-    told = explain_rows(found, np.arange(12), 9, hidden)
+    told = found.explainer.explain_rows(np.arange(12), 9, hidden)
     text = json.dumps([row.to_json() for row in told])
     for secret in ("Ber", "Hamburg", "Ulm", "is 300"):
         assert secret not in text
@@ -193,7 +192,7 @@ def test_hidden_columns_are_neither_told_nor_used(found: Any) -> None:
     named = {condition.column for row in told for cell in row.cells for condition in cell.conditions}
     assert named
     assert not named & hidden
-    patterns = find_patterns(found, np.arange(12), np.ones(found.surprise.shape, dtype=bool), hidden)
+    patterns = find_patterns(found.explainer, np.arange(12), np.ones(found.surprise.shape, dtype=bool), hidden)
     assert "price is not what was expected" in " ".join(pattern.sentence for pattern in patterns)
     assert not {"Ulm", "Berlin", "Berlln"} & set(re.findall(r"\w+", json.dumps([p.to_json() for p in patterns])))
 
@@ -221,7 +220,7 @@ def test_small_numbers_of_rows_and_odd_names() -> None:
     [
         (Evidence(39, 38, "at most 42", "are"), "38 of 39 such rows are at most 42"),
         (Evidence(1212, 1212, "at most 42", "are"), "all 1,212 such rows are at most 42"),
-        (Evidence(1, 1, "at most 42", "are"), "the one such row is at most 42"),
+        (Evidence(1, 1, "at most 42", "are"), "the only such row is at most 42"),
         (Evidence(9, 1, "x = 3", "have"), "1 of 9 such rows has x = 3"),
         (Evidence(212, 212, "x = a", "have", negative=True), "none of 212 such rows has x = a"),
         (Evidence(212, 210, "x = a", "have", negative=True), "only 2 of 212 such rows have x = a"),

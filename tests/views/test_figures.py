@@ -105,14 +105,18 @@ def lines(figure: go.Figure) -> dict[str, float]:
     return {shape.line.dash: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
 
 
+def band(figure: go.Figure) -> tuple[float, float]:
+    (shape,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
+    return shape.x0, shape.x1
+
+
 def test_row_analysis_of_a_number(found, train):
     figure = figures.row_analysis(found, 3, ["level"])
     observed = as_pandas(mixed_columns(40, seed=1)).loc[3, "level"]
     assert lines(figure)["solid"] == pytest.approx(observed)
-    assert lines(figure)["dash"] == pytest.approx(found.expected["level"][3])
-    (band,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
-    low, high = found.intervals([3], 0.9)
-    assert (band.x0, band.x1) == pytest.approx((low[0, 0], high[0, 0]))
+    low, high = (bound[0, 0] for bound in found.intervals([3], 0.9))
+    assert lines(figure)["dash"] == pytest.approx(np.clip(found.expected["level"][3], low, high))
+    assert band(figure) == pytest.approx((low, high))
     assert sum(figure.data[0].y) == pytest.approx(1)
     assert (figure.data[0].x[0], figure.data[0].x[-1]) == pytest.approx(
         (train["level"].min(), train["level"].max()), abs=1.5
@@ -128,6 +132,14 @@ def test_a_value_far_out_is_an_arrow_at_the_end_of_the_axis(found):
     assert "observed 60" in texts(figure)
 
 
+def test_an_infinite_value_is_an_arrow(detector):
+    new = as_pandas(mixed_columns(5, seed=1))
+    new.loc[0, "double"] = -np.inf
+    figure = figures.row_analysis(detector.detect(new), 0, ["double"])
+    assert lines(figure)["solid"] == pytest.approx(figure.layout.xaxis.range[0], abs=0.5)
+    assert figure.layout.annotations[0].text == "←"
+
+
 def test_row_analysis_of_a_category(found):
     figure = figures.row_analysis(found, 7, ["city"])
     labels = figure.layout.yaxis.ticktext
@@ -141,13 +153,43 @@ def test_row_analysis_of_a_category(found):
     assert here.x[0] == pytest.approx(max(likely.values()))
 
 
-def test_columns_to_blame_come_first_then_surprising_ones(found):
+@pytest.fixture(scope="module")
+def wrong():
+    """Row 0 has several wrong cells, so what is expected in one of them depends on whether the others are repaired."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=1500)
+    table = pd.DataFrame({name: size + rng.normal(scale=0.1, size=1500) for name in "abcd"})
+    table["kind"] = np.where(size > 0, "large", "small")
+    new = pd.DataFrame({"a": [-6.0], "b": [-6.0], "c": [1.5], "d": [1.5], "kind": ["small"]})
+    return small(n_estimators=20).fit(table).detect(new)
+
+
+def test_a_cell_to_blame_is_drawn_with_the_values_of_its_explanation(wrong):
+    (cell,) = [cell for cell in wrong.explain(0).cells if cell.column == "a" and cell.blamed]
+    figure = figures.row_analysis(wrong, 0, ["a"])
+    _, expected, low, high = cell.numbers
+    assert (low, high) != pytest.approx(tuple(bound[0, 0] for bound in wrong.intervals([0], 0.9)))
+    assert lines(figure)["dash"] == pytest.approx(expected)
+    assert band(figure) == pytest.approx((low, high))
+    assert f"expected {cell.expected} ({cell.low} to {cell.high})" in texts(figure)
+
+
+def test_a_category_to_blame_is_drawn_with_the_probabilities_of_its_explanation(wrong):
+    (cell,) = [cell for cell in wrong.explain(0).cells if cell.column == "kind" and cell.blamed]
+    assert cell.likely[0][1] != pytest.approx(wrong.likely(0, "kind")[0][1], abs=1e-4)
+    figure = figures.row_analysis(wrong, 0, ["kind"])
+    drawn = [figure.data[1].x[place] for place, _ in enumerate(cell.likely)]
+    assert drawn == pytest.approx([share for _, share in cell.likely], abs=1e-4)
+    assert f"expected large ({cell.likely[0][1]:.0%})" in texts(figure)
+
+
+def test_columns_are_in_the_order_of_the_explanation(found):
     figure = figures.row_analysis(found, 7)
     names = [note.text.split("</b>")[0].removeprefix("<b>") for note in figure.layout.annotations if "<b>" in note.text]
-    blamed = found.blame(7).columns[:3]
-    surprising = [found.columns[j] for j in np.argsort(-found.surprise[7], kind="stable")]
-    rest = [name for name in surprising if name not in blamed]
-    assert names == [*blamed, *rest][:3]
+    explained = [cell.column for cell in found.explain(7, n_cells=3).cells]
+    assert len(names) == 3
+    assert [name for name in names if name in explained] == explained
+    assert set(found.blame(7).columns) <= set(names)
 
 
 def test_dates_are_on_a_calendar(found):
@@ -190,35 +232,7 @@ def test_predictability_has_the_best_predicted_column_on_top(detector):
     assert {name: share for name, share in line.items() if share > 0} == pytest.approx(dict(forest.importances))
 
 
-def test_tree_fitness_is_sorted_and_marks_kept_trees(detector):
-    figure = figures.tree_fitness(detector, "double")
-    forest = detector.forests_["double"]
-    np.testing.assert_array_equal(figure.data[0].y, np.sort(forest.tree_fitness)[::-1])
-    colours = figure.data[0].marker.color
-    assert len(set(colours[: len(forest.kept)])) == 1
-    assert len(set(colours[len(forest.kept) :])) == 1
-    assert colours[0] != colours[-1]
-    assert len(figure.data) == 1
-
-
-@pytest.mark.parametrize("column", ["double", "city"])
-def test_all_kept_trees_together_are_as_good_as_the_forest(detector, column):
-    new = as_pandas(mixed_columns(100, seed=5))
-    figure = figures.tree_fitness(detector, column, new)
-    curve = figure.data[1].y
-    assert len(curve) == len(detector.forests_[column].kept)
-    found = detector.detect(new)
-    present = new[column].notna().to_numpy()
-    if column == "double":
-        observed, expected = new[column][present], found.expected[column][present]
-        assert curve[-1] == pytest.approx(
-            1 - ((observed - expected) ** 2).sum() / ((observed - observed.mean()) ** 2).sum()
-        )
-    else:
-        assert 0.5 < curve[-1] <= 1
-
-
-# ---------------------------------------------------------------------------------------------- scores and distances
+# ---------------------------------------------------------------------------------------------- row scores
 
 
 def test_score_distribution_counts_rows_above_the_threshold(found):
@@ -235,28 +249,6 @@ def test_score_distribution_without_findings_has_no_line(detector):
     figure = figures.score_distribution(found, fdr=1e-9)
     assert "no row flagged" in figure.layout.title.text
     assert len(figure.layout.shapes) == 0
-
-
-def test_distances_of_a_row(found, detector, train):
-    figure = figures.distances(found, "double", row=7)
-    told = {point.text[0].split()[0]: point.y[0] for point in figure.data[2:]}
-    values = train["double"].dropna()
-    difference = abs(60 - found.expected["double"][7])
-    assert told["Gower"] == pytest.approx(difference / (values.max() - values.min()))
-    assert told["AGD"] == pytest.approx(found.cell_scores[7, 1])
-    assert told["IQR-Gower"] == pytest.approx(difference / (values.quantile(0.75) - values.quantile(0.25)))
-    np.testing.assert_array_equal(texts(figure), texts(figures.distances(found, "double")))
-
-
-def test_distances_of_a_detector_and_a_table_agree(detector, train):
-    of_table = figures.distances(train, "double")
-    of_detector = figures.distances(detector, "double")
-    assert [point.y[0] for point in of_table.data[2:]] == pytest.approx([point.y[0] for point in of_detector.data[2:]])
-    assert of_table.data[3].y[0] == pytest.approx(1)
-
-
-def test_distances_of_dates(train):
-    assert figures.distances(train, "moment").layout.xaxis.type == "date"
 
 
 # ------------------------------------------------------------------------------------------------------ text, errors
@@ -276,16 +268,13 @@ def test_names_and_values_stay_text():
         figures.heat_map(found),
         figures.row_analysis(found, 0, found.columns),
         figures.predictability(detector),
-        figures.tree_fitness(detector, NASTY),
         figures.score_distribution(found),
-        figures.distances(found, NASTY),
-        figures.distances(table, NASTY),
     ]
     for figure in drawn:
         said = texts(figure)
         for tag in ("<a", "<script", "$x$", "&amp;<", "plain\\nline"):
             assert tag not in said
-    assert "&lt;b&gt;&#36;x&#36;&lt;/b&gt;" in texts(drawn[3])
+    assert "&lt;b&gt;&#36;x&#36;&lt;/b&gt;" in texts(drawn[1])
 
 
 @pytest.mark.parametrize(
@@ -299,14 +288,8 @@ def test_names_and_values_stay_text():
         (lambda found, detector: figures.heat_map(found, limit=0), "limit is 0"),
         (lambda found, detector: figures.row_analysis(found, 40), "There is no row 40"),
         (lambda found, detector: figures.row_analysis(found, 0, []), "columns is empty"),
-        (lambda found, detector: figures.row_analysis(found, 0, level=1), "level is 1"),
-        (lambda found, detector: figures.tree_fitness(detector, "nothing"), "There is no modelled column 'nothing'"),
         (lambda found, detector: figures.predictability(detector, columns=["x"]), "There is no modelled column 'x'"),
         (lambda found, detector: figures.score_distribution(found, threshold=np.inf), "threshold is inf"),
-        (lambda found, detector: figures.distances(found, "city"), "Column 'city' is not numeric"),
-        (lambda found, detector: figures.distances(pd.DataFrame({"a": ["x"]}), "a"), "Column 'a' is not numeric"),
-        (lambda found, detector: figures.distances(pd.DataFrame({"a": [1.0, 1.0]}), "a"), "fewer than two different"),
-        (lambda found, detector: figures.distances(detector, "level", alpha=0.5), "alpha is 0.5"),
     ],
 )
 def test_errors_name_what_is_wrong(found, detector, draw, message):

@@ -57,7 +57,7 @@ def test_ranges_are_those_of_the_library(found: Detection) -> None:
     for place, row in enumerate(told["findings"]["row"]):
         for cell in range(*told["findings"]["start"][place : place + 2]):
             j = cells["column"][cell]
-            if found._model.schema.columns[j].is_categorical:
+            if found.judged.model.schema.columns[j].is_categorical:
                 likely = found.likely(row, found.columns[j])
                 assert [share for _, share in cells["likely"][cell]] == pytest.approx([p for _, p in likely], rel=1e-2)
             else:
@@ -88,11 +88,24 @@ def test_rows_without_an_explanation_tell_their_most_surprising_cells(found: Det
         assert cells["column"][starts[place]] == np.nanargmax(found.surprise[row])
 
 
-def test_single_cells_are_findings_too(found: Detection) -> None:
-    told = summarise(found, fdr=0.2)
-    rows, cells = found.flag(fdr=0.2), found.flag_cells(0.2)
-    assert told["n_findings"] == (rows | cells.any(axis=1)).sum()
-    assert (told["n_whole"], told["n_cells"]) == (rows.sum(), cells.sum())
+def test_findings_are_those_of_every_rule(found: Detection) -> None:
+    for rule in ({"fdr": 0.2}, {"top": 7}, {"contamination": 0.1}):
+        assert summarise(found, **rule)["n_findings"] == found.flag(**rule).sum()
+
+
+def test_every_view_shows_one_order_and_one_value(found: Detection) -> None:
+    report = summarise(found, top=5)
+    explained = found.explain_rows(np.array(report["findings"]["row"]), 6)
+    starts, cells, texts = report["findings"]["start"], report["cells"], report["texts"]
+    for place, row in enumerate(explained):
+        at = range(starts[place], starts[place + 1])
+        assert [cell.column for cell in row.cells] == [found.columns[cells["column"][c]] for c in at]
+        surprise = [cell.surprise for cell in row.cells]
+        assert surprise == sorted(surprise, reverse=True)
+        for c, cell in zip(at, row.cells, strict=True):
+            assert texts[cells["expected"][c]] == cell.expected
+            if cell.numbers is not None and cells["from"][c] is not None:
+                assert cells["from"][c] <= cells["centre"][c] <= cells["to"][c]  # within the range that is drawn
 
 
 def test_no_findings_show_what_comes_nearest(found: Detection) -> None:
@@ -122,7 +135,7 @@ def test_what_is_cut_off_is_said(found: Detection) -> None:
 
 
 def test_columns(found: Detection) -> None:
-    checked = SelfCheck(0.05, 200, 0, (Trial("double", "swap", 4, 3, 0, 0),), {}, found._table)
+    checked = SelfCheck(0.05, 200, 0, (Trial("double", "swap", 4, 3, 0, 0),), {}, found.judged.table)
     told = summarise(found, top=10, self_check=checked)
     columns = {column["name"]: column for column in told["columns"]}
     assert list(columns) == list(found.columns)

@@ -100,7 +100,7 @@ def _bug_message(error: Exception) -> str:
     import traceback
 
     from rfod import __version__
-    from rfod._io.errors import redacted
+    from rfod._io.interface import redacted
 
     about = f"rfod {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     with tempfile.NamedTemporaryFile(

@@ -8,7 +8,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Reading
-from rfod._io.options import BATCH_ROWS
+from rfod._io.interface import BATCH_ROWS
 from rfod.params import ERROR_KINDS, SCAN_SEED
 
 SAMPLE_ROWS = 10_000
@@ -63,15 +63,12 @@ def check(
     Example: rfod check orders.rfod held_out.csv
     """
     import json
-    from contextlib import closing
 
     from rich.text import Text
 
-    from rfod._check.trials import check_model
+    from rfod._check.selfcheck import check_model
     from rfod._cli.console import Reporter, naming, shown, stdout_console
-    from rfod._cli.inputs import as_model_reads, check_output, one_source, open_model
-    from rfod._io.errors import InputError
-    from rfod._io.sampling import RowSampler
+    from rfod._cli.inputs import as_model_reads, check_output, one_source, open_model, sample_table
     from rfod._io.write import open_sink
 
     read_options = reading.options(batch_rows)
@@ -79,17 +76,10 @@ def check(
     reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
-    needed = {column.name for column in fitted.columns}
+    needed = {column.name for column in fitted.schema.columns}
     source = one_source(table, reading, as_model_reads(fitted, read_options, needed))
-    sampler = RowSampler(sample_rows, seed)
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
-        for batch in batches:
-            sampler.add(batch)
-            bar.advance(batch.rows.num_rows)
-        if not sampler.n_seen:
-            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        rows = sampler.rows().rows
-    reporter.notes_of(source)
+    sample, n_rows = sample_table(source, reporter, sample_rows, seed)
+    rows = sample.rows
     with reporter.stage("checking"), reporter.remarks(), naming(source.name):
         checked = check_model(
             fitted, rows, fdr=fdr, share=share, kinds=kinds, max_rows=None, random_state=seed, n_jobs=jobs
@@ -104,7 +94,5 @@ def check(
         console = stdout_console()
         for line in str(checked).splitlines():
             console.print(Text(shown(line)), soft_wrap=True)
-    sampled = (
-        f"a sample of {rows.num_rows:,} of {sampler.n_seen:,} rows" if rows.num_rows < sampler.n_seen else "all rows"
-    )
+    sampled = f"a sample of {rows.num_rows:,} of {n_rows:,} rows" if rows.num_rows < n_rows else "all rows"
     reporter.say(f"{source.name}: {sampled} checked. {reporter.times()}.")

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from rfod._io.batches import Source
-from rfod._io.errors import redacted
+from rfod._io.interface import redacted
+from rfod._io.source import Source
 from rfod.exceptions import RFODError
 
 _OVERRIDE = re.compile(r"column_types=\{'([^']*)': (?:'(\w+)'|\.\.\.)\}")

@@ -47,9 +47,7 @@ def explain(
     from rich.text import Text
 
     from rfod._cli.console import Reporter, naming, shown, stdout_console
-    from rfod._cli.inputs import as_model_reads, one_source, open_model
-    from rfod._cli.picking import explain_picked, picked_rows
-    from rfod._io.sources import read_all
+    from rfod._cli.inputs import as_model_reads, explain_picked, one_source, open_model, picked_rows, read_table
 
     read_options = reading.options()
     if top is not None and (rows or lines or keys):
@@ -58,14 +56,12 @@ def explain(
     with reporter.stage("loading"):
         fitted = open_model(model)
     source = one_source(table, reading, as_model_reads(fitted, read_options))
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
-        batch = read_all(source, bar.advance)
-        read = batch.rows
-    reporter.notes_of(source)
+    batch = read_table(source, reporter)
+    read = batch.rows
     with reporter.remarks(), naming(source.name):
         key, picked = picked_rows(batch, rows or (), lines or (), keys or ())
         with reporter.stage("judging"):
-            told = explain_picked(fitted, read, key, picked, WORST if top is None else top, n_cells, jobs)
+            told = explain_picked(fitted, batch, key, picked, WORST if top is None else top, n_cells, jobs)
     if as_json:
         typer.echo(json.dumps({"source": source.name, "rows": [row.to_json() for row in told]}, ensure_ascii=False))
     else:

@@ -1,65 +1,36 @@
-"""Findings as a person reads them on a terminal, and as JSON."""
+"""Findings on a terminal, as JSON, and as the tables that commands write (docs/formats.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
-from rfod._cli.rule import Rule
-from rfod._io.batches import Batch
+from rfod._findings.findings import FIELDS, Findings, Positions
+from rfod._findings.rule import Rule
 from rfod.detection import Detection
 from rfod.explain import CellExplanation, RowExplanation
 
 NEAREST = 5  # rows shown where none is a finding
 N_SENTENCES = 3  # per row on the terminal
+N_CELLS = 3  # per row in the table of rows
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One row, with what is wrong in it."""
-
-    line: int | None
-    """Of its text file, counted from 1."""
-    explanation: RowExplanation
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        told = self.explanation.to_json()
-        cells = [{name: value for name, value in cell.items() if name != "row"} for cell in told["cells"]]
-        return {"row": told["row"], "line": self.line} | told | {"cells": cells}
-
-    @property
-    def place(self) -> str:
-        """How the row is found again: by its key, its line, or its number."""
-        row = self.explanation
-        if row.key_column is not None:
-            line = "" if self.line is None else f" (line {self.line:,})"
-            return f"{row.key_column} {row.key}{line}"
-        return f"line {self.line:,}" if self.line is not None else f"row {row.row:,}"
-
-    @property
-    def told(self) -> Sequence[CellExplanation]:
-        """The cells to show: those to blame, or else the most surprising one."""
-        blamed = [cell for cell in self.explanation.cells if cell.blamed]
-        return blamed[:N_SENTENCES] or self.explanation.cells[:1]
-
-
-def collect(found: Detection, batch: Batch, picked: NDArray[np.intp]) -> list[Finding]:
-    """The picked rows of a batch as findings."""
-    lines = [None] * len(picked) if batch.lines is None else batch.lines[picked].tolist()
-    explained = found.explain_rows(picked)
-    return [Finding(line, row) for line, row in zip(lines, explained, strict=True)]
+def finding_json(finding: RowExplanation) -> dict[str, Any]:
+    """A finding as plain values; its cells do not repeat its row."""
+    plain = finding.to_json()
+    cells = [{name: value for name, value in cell.items() if name != "row"} for cell in plain["cells"]]
+    return plain | {"cells": cells}
 
 
 def print_findings(
-    console: Console, findings: Sequence[Finding], n_flagged: int, rule: Rule, output: str | None
+    console: Console, findings: Sequence[RowExplanation], n_flagged: int, rule: Rule, output: str | None
 ) -> None:
     """The findings, or that there are none and what comes nearest."""
     if not n_flagged:
@@ -67,8 +38,9 @@ def print_findings(
         console.print(f"No row is a finding ({rule.words()}).{nearest}", soft_wrap=True)
     for number, finding in enumerate(findings, start=1):
         start = f"{number}. "
-        console.print(Text(f"{start}{shown(finding.place)}", style="bold"))
-        for cell in finding.told:
+        console.print(Text(f"{start}{shown(_place(finding))}", style="bold"))
+        blamed = [cell for cell in finding.cells if cell.blamed]
+        for cell in blamed[:N_SENTENCES] or finding.cells[:1]:
             sentence = _sentence(cell)
             # on a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff
             lines = sentence.wrap(console, console.width - len(start)) if console.is_terminal else [sentence]
@@ -77,6 +49,14 @@ def print_findings(
     if n_flagged > len(findings):
         rest = f"... and {n_flagged - len(findings):,} more"
         console.print(rest + (f" in {output}" if output else "; -o FILE writes all, --show N shows more"))
+
+
+def _place(finding: RowExplanation) -> str:
+    """How the row is found again: by its key, its line, or its number."""
+    if finding.key_column is not None:
+        line = "" if finding.line is None else f" (line {finding.line:,})"
+        return f"{finding.key_column} {finding.key}{line}"
+    return f"line {finding.line:,}" if finding.line is not None else f"row {finding.row:,}"
 
 
 def _sentence(cell: CellExplanation) -> Text:
@@ -88,3 +68,41 @@ def _sentence(cell: CellExplanation) -> Text:
         end = text.plain.find(";", len(start))
         text.stylize("red", len(start), end if end > 0 else len(text.plain))
     return text
+
+
+def place_fields(key_type: pa.DataType | None) -> list[pa.Field]:
+    """How a row is found again."""
+    fields = [pa.field("row", pa.int64()), pa.field("line", pa.int64())]
+    return fields if key_type is None else [*fields, pa.field("key", key_type)]
+
+
+def rows_schema(key_type: pa.DataType | None) -> pa.Schema:
+    """One line per row of the table."""
+    answers = {"score": pa.float64(), "p_value": pa.float64(), "flagged": pa.bool_(), "cells": pa.string()}
+    return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
+
+
+def cells_schema(key_type: pa.DataType | None) -> pa.Schema:
+    """One line per scored cell of a finding."""
+    return pa.schema([*place_fields(key_type), *FIELDS])
+
+
+def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
+    """All rows; the worst cells in words for the flagged ones."""
+    words = np.full(len(found), None, dtype=object)
+    picked = np.flatnonzero(flagged)
+    words[picked] = found.worst_cells(picked, N_CELLS)
+    columns = found.places.columns(np.arange(len(found))) | {
+        "score": pa.array(found.row_scores),
+        "p_value": pa.array(found.row_p_values),
+        "flagged": pa.array(flagged),
+        "cells": pa.array(words, pa.string()),
+    }
+    return pa.table(columns, schema=rows_schema(found.places.key_type))
+
+
+def cells_table(found: Detection, picked: Positions) -> pa.Table:
+    """The scored cells of some rows."""
+    findings = Findings.of_mask(found.judged, picked, ~np.isnan(found.cell_scores))
+    columns = found.places.columns(findings.rows) | findings.arrays()
+    return pa.table(columns, schema=cells_schema(found.places.key_type))

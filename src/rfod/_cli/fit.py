@@ -8,7 +8,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
-from rfod._io.options import BATCH_ROWS
+from rfod._io.interface import BATCH_ROWS
 
 SAMPLE_ROWS = 1_000_000
 
@@ -38,13 +38,10 @@ def fit(
 
     Example: rfod fit train.parquet -o orders.rfod
     """
-    from contextlib import closing
     from dataclasses import replace
 
     from rfod._cli.console import Reporter, naming
-    from rfod._cli.inputs import check_output, check_training, named_columns, one_source
-    from rfod._io.errors import InputError
-    from rfod._io.sampling import RowSampler
+    from rfod._cli.inputs import check_output, check_training, named_columns, one_source, sample_table
     from rfod._io.source_stats import SourceStats, attach_stats
     from rfod._io.write import replaced
     from rfod._model.persist import save_model
@@ -55,19 +52,12 @@ def fit(
     check_output(output, [table])
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
-    facts, sampler = SourceStats(source.name), RowSampler(sample_rows, learning.seed)
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
-        for batch in batches:
-            sampler.add(batch)
-            facts.add(batch)
-            bar.advance(batch.rows.num_rows)
-        if not sampler.n_seen:
-            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        rows = sampler.rows().rows
-    reporter.notes_of(source)
-    facts.n_sampled = rows.num_rows if rows.num_rows < facts.n_rows else None
-    if facts.n_sampled:
-        reporter.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {facts.n_rows:,} rows is fitted.")
+    stats = SourceStats(source.name)
+    sample, n_rows = sample_table(source, reporter, sample_rows, learning.seed, stats)
+    rows = sample.rows
+    stats.n_sampled = rows.num_rows if rows.num_rows < n_rows else None
+    if stats.n_sampled:
+        reporter.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {n_rows:,} rows is fitted.")
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(rows, key)
         params = named_columns(learning, rows).params(read_options.kinds, Params.trim, reporter.draws)
@@ -75,12 +65,12 @@ def fit(
         if key is not None:
             kinds.setdefault(key, "identifier")
         params = replace(params, column_types=kinds or None)
-        model = fit_model(rows, params).model
+        model = fit_model(sample.table, params).model
     model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
     with reporter.stage("writing"), replaced(output) as temporary:
         save_model(model, temporary)
-        attach_stats(temporary, facts)
+        attach_stats(temporary, stats, rows)
     reporter.say(
-        f"{output}: {len(model.schema.columns)} columns of {facts.n_rows:,} rows; "
+        f"{output}: {len(model.schema.columns)} columns of {n_rows:,} rows; "
         f"{model.n_bytes / 2**20:,.1f} MB of trees. {reporter.times()}."
     )

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zipfile import is_zipfile
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
-from rfod._cli.console import naming
+from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Learning, Reading
-from rfod._io.batches import Source
-from rfod._io.errors import InputError
-from rfod._io.options import ReadOptions
-from rfod._io.sources import open_query, open_source
-from rfod._io.targets import check_not_input
+from rfod._io.interface import InputError, ReadOptions
+from rfod._io.places import check_not_input, open_query, open_source
+from rfod._io.source import Batch, Source, read_all
+from rfod._io.source_stats import RowSampler, SourceStats
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
 from rfod._model.persist import load_model
+from rfod._table.kinds import kind_of
 from rfod._table.values import family, parse_arrow_type
 from rfod.exceptions import SchemaError
-from rfod.pipeline import check_columns
+from rfod.explain import RowExplanation
+from rfod.pipeline import check_columns, detect
 
 
 def open_model(path: str) -> Model:
@@ -42,6 +47,32 @@ def one_source(table: str | None, reading: Reading, read_options: ReadOptions) -
     if reading.sql is not None:
         return open_query(str(reading.database), reading.sql, read_options)
     return open_source(str(table), read_options)
+
+
+def read_table(source: Source, reporter: Reporter) -> Batch:
+    """All rows of a source, with progress and notes."""
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
+        batch = read_all(source, bar.advance)
+    reporter.notes_of(source)
+    return batch
+
+
+def sample_table(
+    source: Source, reporter: Reporter, n_rows: int, seed: int, stats: SourceStats | None = None
+) -> tuple[Batch, int]:
+    """A uniform sample of the rows of a source and the number of all; `stats` take in every batch."""
+    sampler = RowSampler(n_rows, seed)
+    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
+        for batch in batches:
+            sampler.add(batch)
+            if stats is not None:
+                stats.add(batch)
+            bar.advance(batch.rows.num_rows)
+        if not sampler.n_seen:
+            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+        sample = sampler.rows()
+    reporter.notes_of(source)
+    return sample, sampler.n_seen
 
 
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:
@@ -104,9 +135,11 @@ def named_columns(learning: Learning, rows: pa.Table) -> Learning:
 
 def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[str] | None = None) -> ReadOptions:
     """Options by which text columns arrive as what the model was fitted on; `needed` columns only, all for None."""
-    kinds = {}
+    kinds: dict[str, Any] = {}
     for column in model.schema.columns:
-        if column.from_text or column.kind == "duration":
+        if column.from_text and kind_of(column.kind).reads_text:
+            kinds[column.name] = column.reading
+        elif column.from_text or column.kind == "duration":
             kinds[column.name] = "text"
         elif column.kind == "categorical":
             held = family(parse_arrow_type(column.arrow_type))
@@ -115,4 +148,52 @@ def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[s
             kinds[column.name] = column.kind
     kinds |= dict(read_options.kinds)
     columns = None if needed is None else frozenset(needed)
-    return replace(read_options, kinds=kinds, told=frozenset(kinds), columns=columns)
+    return replace(read_options, kinds=kinds, fixed_kinds=frozenset(kinds), columns=columns)
+
+
+def explain_picked(
+    model: Model, batch: Batch, key: str | None, picked: Sequence[int], top: int, n_cells: int, jobs: int
+) -> list[RowExplanation]:
+    """The picked rows, or without any the `top` worst ones."""
+    if not picked:
+        found = detect(model, batch.table, key=key, lines=batch.lines, n_jobs=jobs)
+        return found.explain_rows(found.judged.order[:top], n_cells)
+    lines = None if batch.lines is None else batch.lines[picked]
+    found = detect(model, batch.take(picked).table, key=key, lines=lines, n_jobs=jobs)
+    explained = found.explain_rows(None, n_cells)
+    return [row.renumbered(number) for row, number in zip(explained, picked, strict=True)]
+
+
+def picked_rows(
+    batch: Batch, rows: Sequence[int], lines: Sequence[int], keys: Sequence[str]
+) -> tuple[str | None, list[int]]:
+    """Which rows are asked for, and the column that names them."""
+    table = batch.rows
+    for row in rows:
+        if row >= table.num_rows:
+            raise InputError(f"there is no row {row}. Hint: rows are numbered from 0 to {table.num_rows - 1}.")
+    key, picked = None, list(rows)
+    for line in lines:
+        at = [] if batch.lines is None else np.flatnonzero(batch.lines == line).tolist()
+        if not at:
+            raise InputError(f"no row begins on line {line}. Hint: --row N names a row by its number, from 0.")
+        picked += at
+    for text in keys:
+        key, value = _key_and_value(table, text)
+        same = pc.equal(table.column(key).cast(pa.string()), value)
+        found = np.flatnonzero(same.fill_null(False).to_numpy())
+        if not len(found):
+            raise InputError(f"no row has {key} = {value}. Hint: rows can also be named by their number, with --row.")
+        picked += found.tolist()
+    return key, list(dict.fromkeys(picked))
+
+
+def _key_and_value(table: pa.Table, text: str) -> tuple[str, str]:
+    """`column=value`; the first equals sign behind the name of a column counts, since names may have one."""
+    places = [place for place, sign in enumerate(text) if sign == "="]
+    if not places:
+        raise typer.BadParameter(f"{text!r} is not COLUMN=VALUE.", param_hint="--key")
+    known = [place for place in places if text[:place] in table.column_names]
+    name, value = text[: (known or places)[0]], text[(known or places)[0] + 1 :]
+    check_key(table, name)
+    return name, value

@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from rfod._io.options import BATCH_ROWS, ReadOptions
-from rfod.params import KINDS, LEFT_OUT_KINDS, SCAN_SEED, Params
+from rfod._io.interface import BATCH_ROWS, ReadOptions
+from rfod.params import AS_PUBLISHED, KINDS, LEFT_OUT_KINDS, SCAN_SEED, Params
 
 _TYPES = (*KINDS, "dmy", "mdy", *LEFT_OUT_KINDS)
 
@@ -174,12 +174,16 @@ class Learning:
         float | None,
         typer.Option("--trim", metavar="SHARE", help="Share of the worst rows left out of a second fit."),
     ] = None
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="By the paper's letter: its row score, trees and uncertainty.")
+    ] = False
     seed: Seed = SCAN_SEED
     jobs: Jobs = -1
 
     def params(self, kinds: Mapping[str, str], trim: float, verbose: bool) -> Params:
         """The parameters of a fit; `trim` is what counts where the caller does not say."""
         return Params(
+            **(AS_PUBLISHED if self.as_published else {}),
             n_estimators=self.trees,
             alpha=self.alpha,
             beta=self.beta,

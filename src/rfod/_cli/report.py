@@ -31,9 +31,17 @@ def report(
     Example: rfod report orders.rfod new.csv --key order_id -o report.html
     """
     from rfod._cli.console import Reporter, naming
-    from rfod._cli.inputs import as_model_reads, check_key, check_output, check_redact, one_source, open_model, title_of
-    from rfod._cli.rule import Rule
-    from rfod._io.sources import read_all
+    from rfod._cli.inputs import (
+        as_model_reads,
+        check_key,
+        check_output,
+        check_redact,
+        one_source,
+        open_model,
+        read_table,
+        title_of,
+    )
+    from rfod._findings.rule import Rule
     from rfod._views.page import write_page
     from rfod.pipeline import detect
 
@@ -44,17 +52,15 @@ def report(
     with reporter.stage("loading"):
         fitted = open_model(model)
     source = one_source(table, reading, as_model_reads(fitted, read_options))
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
-        batch = read_all(source, bar.advance)
-    reporter.notes_of(source)
+    batch = read_table(source, reporter)
     with reporter.remarks(), naming(source.name):
         check_key(batch.rows, key)
         check_redact(batch.rows, redact)
         with reporter.stage("judging"):
-            found = detect(fitted, batch.rows, key=key, n_jobs=jobs)
+            found = detect(fitted, batch.table, key=key, lines=batch.lines, n_jobs=jobs)
         with reporter.stage("writing"):
-            write_page(found, output, rule=vars(rule), redact=redact or (), title=title_of(table), lines=batch.lines)
-    n_flagged = int(rule.flag(found).sum())
+            write_page(found, output, rule=vars(rule), redact=redact or (), title=title_of(table))
+    n_flagged = int(rule.select(found.judged).sum())
     reporter.say(
         f"{output}: {n_flagged:,} of {len(found):,} rows of {source.name} flagged ({rule.words()}). {reporter.times()}."
     )

@@ -51,14 +51,26 @@ def scan(
     """
     import json
 
-    import numpy as np
-
     from rfod._cli.console import Reporter, naming, stdout_console
-    from rfod._cli.findings import NEAREST, collect, print_findings
-    from rfod._cli.inputs import check_output, check_redact, check_training, named_columns, one_source, title_of
-    from rfod._cli.rule import Rule
-    from rfod._cli.tables import cells_schema, cells_table, key_type_of, rows_schema, rows_table
-    from rfod._io.sources import read_all
+    from rfod._cli.findings import (
+        NEAREST,
+        cells_schema,
+        cells_table,
+        finding_json,
+        print_findings,
+        rows_schema,
+        rows_table,
+    )
+    from rfod._cli.inputs import (
+        check_output,
+        check_redact,
+        check_training,
+        named_columns,
+        one_source,
+        read_table,
+        title_of,
+    )
+    from rfod._findings.rule import Rule
     from rfod._io.write import open_sink
     from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
@@ -74,29 +86,27 @@ def scan(
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
     source = one_source(table, reading, read_options)
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
-        batch = read_all(source, bar.advance)
-    reporter.notes_of(source)
+    batch = read_table(source, reporter)
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(batch.rows, key)
         check_redact(batch.rows, redact)
         params = named_columns(learning, batch.rows).params(read_options.kinds, SCAN_TRIM, reporter.draws)
-        found = fit_detect(batch.rows, params, key=key)[1]
+        found = fit_detect(batch.table, params, key=key, lines=batch.lines)[1]
     with reporter.stage("findings"):
-        flagged = rule.flag(found)
-        order = np.argsort(-found.row_scores, kind="stable")
+        flagged = rule.select(found.judged)
+        order = found.judged.order
         worst = order[flagged[order]]
         n_flagged = len(worst)
         n_told = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
         told = worst[:n_told] if n_flagged or as_json else order[: min(NEAREST, n_told)]
-        findings = collect(found, batch, told)
+        findings = found.explain_rows(told)
         if output is not None:
-            schema = (cells_schema if cells else rows_schema)(key_type_of(found))
+            schema = (cells_schema if cells else rows_schema)(found.places.key_type)
             with open_sink(output, schema, csv_safe=csv_safe) as write:
-                write(cells_table(found, batch, worst) if cells else rows_table(found, batch, flagged))
+                write(cells_table(found, worst) if cells else rows_table(found, flagged))
     if report is not None:
         with reporter.stage("report"):
-            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table), lines=batch.lines)
+            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table))
     if as_json:
         summary = {
             "source": source.name,
@@ -106,7 +116,7 @@ def scan(
             "rule": rule.words(),
             "notes": reporter.notes,
             "seconds": {name: round(seconds, 3) for name, seconds in reporter.seconds.items()},
-            "findings": [finding.to_json() for finding in findings],
+            "findings": [finding_json(finding) for finding in findings],
         }
         typer.echo(json.dumps(summary, ensure_ascii=False))
     elif output != "-" and not quiet:

@@ -9,7 +9,7 @@ import typer
 from rfod._cli import options
 from rfod._cli.options import Choosing, Reading
 from rfod._cli.scan import FINDINGS_ABOVE, MOST_JSON_FINDINGS
-from rfod._io.options import BATCH_ROWS
+from rfod._io.interface import BATCH_ROWS
 
 
 def score(
@@ -54,11 +54,11 @@ def score(
     from rich.text import Text
 
     from rfod._cli.console import Reporter, shown, stdout_console
-    from rfod._cli.findings import print_findings
+    from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, open_model
-    from rfod._cli.rule import Rule
     from rfod._cli.streaming import Answers, judge_source, targets_for
-    from rfod._io.sources import expand, open_query, open_source
+    from rfod._findings.rule import Rule
+    from rfod._io.places import expand, open_query, open_source
 
     choosing.check()
     read_options = reading.options(batch_rows)
@@ -71,7 +71,7 @@ def score(
     reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
     with reporter.stage("loading"):
         fitted = open_model(model)
-    needed = {column.name for column in fitted.columns}
+    needed = {column.name for column in fitted.schema.columns}
     read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
     share_above = False
     summaries = []
@@ -90,7 +90,7 @@ def score(
                     "n_flagged": tally.n_flagged,
                     "rule": rule.words(),
                     "notes": reporter.notes,
-                    "findings": [finding.to_json() for finding in tally.findings[: tally.n_flagged]],
+                    "findings": [finding_json(finding) for finding in tally.findings[: tally.n_flagged]],
                 }
             )
         elif output != "-" and not quiet:

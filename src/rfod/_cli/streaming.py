@@ -6,7 +6,7 @@ import heapq
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from rfod._cli.console import Reporter, naming
-from rfod._cli.findings import NEAREST, Finding, collect
+from rfod._cli.findings import NEAREST, cells_schema, cells_table, rows_schema, rows_table
 from rfod._cli.inputs import check_key
-from rfod._cli.rule import Rule, StreamRule
-from rfod._cli.tables import cells_schema, cells_table, key_type_of, rows_schema, rows_table
-from rfod._io.batches import Batch, Source
-from rfod._io.errors import InputError, OutputError
-from rfod._io.streams import plain_name
-from rfod._io.targets import check_not_input
+from rfod._findings.explanations import RowExplanation
+from rfod._findings.rule import Rule, StreamRule
+from rfod._io.interface import InputError, OutputError
+from rfod._io.places import check_not_input
+from rfod._io.source import Batch, Source, joined
+from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, check_target, format_of, open_sink
 from rfod._model.model import Model
 from rfod.detection import Detection
@@ -34,7 +34,7 @@ class Tally:
 
     n_rows: int = 0
     n_flagged: int = 0
-    findings: Sequence[Finding] = ()
+    findings: Sequence[RowExplanation] = ()
     """Highest score first; the highest rows where there is no finding."""
 
 
@@ -54,26 +54,20 @@ class WorstRows:
         if len(self.heap) == self.n_wanted:
             picked = picked[found.row_scores[picked] > self.heap[0][0]]
         for row in picked.tolist():
-            lines = None if batch.lines is None else batch.lines[row : row + 1]
             # taken, not sliced: a slice would keep the whole batch in memory
-            kept = Batch(batch.rows.take(pa.array([row])), batch.first_row + row, lines)
+            kept = replace(batch.take([row]), first_row=batch.first_row + row)
             heapq.heappush(self.heap, (float(found.row_scores[row]), -kept.first_row, kept))
             if len(self.heap) > self.n_wanted:
                 heapq.heappop(self.heap)
 
-    def findings(self, model: Model, key: str | None, n: int, jobs: int) -> list[Finding]:
+    def findings(self, model: Model, key: str | None, n: int, jobs: int) -> list[RowExplanation]:
         """The `n` highest rows, explained."""
         kept = [batch for _, _, batch in sorted(self.heap, reverse=True)[:n]]
         if not kept:
             return []
-        rows = pa.concat_tables([batch.rows for batch in kept], promote_options="permissive")
-        lines = [batch.lines for batch in kept if batch.lines is not None]
-        together = Batch(rows, 0, np.concatenate(lines) if len(lines) == len(kept) else None)
-        findings = collect(detect(model, rows, key=key, n_jobs=jobs), together, np.arange(len(kept)))
-        return [
-            Finding(finding.line, finding.explanation.renumbered(batch.first_row))
-            for finding, batch in zip(findings, kept, strict=True)
-        ]
+        together = joined(kept)
+        explained = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs).explain_rows(None)
+        return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 
 class Answers:
@@ -102,20 +96,20 @@ class Answers:
 
     def add(self, found: Detection, batch: Batch) -> None:
         """The answer for the next batch."""
-        candidates = self._rule.candidates(found)
+        candidates = self._rule.candidates(found.judged)
         self.tally.n_rows += len(found)
         self.worst.add(found, batch)
         if self._output is None:
             return
         if self._schema is None:
-            self._open((cells_schema if self._cells else rows_schema)(key_type_of(found)))
+            self._open((cells_schema if self._cells else rows_schema)(found.places.key_type))
         assert self._write is not None
         if not self._cells:
-            self._write(rows_table(found, batch, candidates))
+            self._write(rows_table(found, candidates))
             return
         picked = np.flatnonzero(candidates)
         if len(picked):
-            table = cells_table(found, batch, picked)
+            table = cells_table(found, picked)
             if self._rule.rule.needs_all:  # what the rule is settled by has to wait with the cells
                 places = table.column("row").to_numpy() - batch.first_row
                 table = table.append_column("row_score", pa.array(found.row_scores[places]))
@@ -191,7 +185,7 @@ def judge_source(
                 break
             check_key(batch.rows, key)
             with reporter.stage("judging"):
-                found = detect(model, batch.rows, key=key, n_jobs=jobs)
+                found = detect(model, batch.table, key=key, first_row=batch.first_row, lines=batch.lines, n_jobs=jobs)
             with reporter.stage("writing"):
                 answers.add(found, batch)
             bar.advance(batch.rows.num_rows)

@@ -13,7 +13,7 @@ def warm_up(*, quiet: options.Quiet = False) -> None:
     Example: rfod warm-up
     """
     from rfod._cli.console import Reporter
-    from rfod._model.progress import compile_ahead
+    from rfod._model.executor import compile_ahead
 
     reporter = Reporter(quiet)
     with reporter.stage("compiling"), reporter.remarks():

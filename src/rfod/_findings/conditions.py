@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._findings.rounding import n_digits, roundest, roundest_moment, roundest_seconds
 from rfod._table.bins import Feature
 from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
-from rfod._table.values import MISSING
+from rfod._table.values import MISSING, SECONDS_PER_DAY
 
 Mask = NDArray[np.bool_]
 
@@ -25,6 +24,9 @@ _NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
 MANY_DIGITS = 6
 LEAST = 1e-3  # seconds; dates are not told more exactly
 SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
+_CLOCK_STEPS = (10 * SECONDS_PER_DAY, SECONDS_PER_DAY, 6 * 3600, 3600, 600, 60, 10, 1)
+_CALENDAR_STEPS = ("Y", "M", "D", "h", "m", "s")
+_YEARS = 1e11  # seconds; beyond some 3,000 years there are no round dates
 _DATE_WORDS = {"<": "before", "<=": "up to", ">": "after", ">=": "from"}
 
 
@@ -153,9 +155,7 @@ class _Bounds:
             near = up_to
         if self.is_number:
             return roundest(above, up_to, near)
-        if (
-            above < 0 and up_to <= 0
-        ):  # asked for [-up_to, -above), whose roundest number is not that of the mirror image
+        if above < 0 and up_to <= 0:  # the roundest number of [-up_to, -above) is not that of its mirror image
             return up_to
         if self.column.kind == "datetime":
             return roundest_moment(above, up_to)
@@ -239,3 +239,66 @@ def category_text(text: str) -> str:
 def alternatives(words: Sequence[str]) -> str:
     """a, b or c"""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+# --------------------------------------------------------------------------------------------------- round numbers
+
+
+def roundest(above: float, up_to: float, near: float) -> float:
+    """The number in (above, up_to] with the fewest digits; of several, the one next to `near`."""
+    largest = max(abs(above), abs(up_to))
+    if not math.isfinite(largest) or largest == 0:
+        return up_to
+    top = math.floor(math.log10(largest)) + 1
+    for exponent in range(top, top - 17, -1):
+        found = _multiple(above, up_to, near, exponent)
+        if found is not None:
+            return found
+    return up_to
+
+
+def _multiple(above: float, up_to: float, near: float, exponent: int) -> float | None:
+    step = 10.0**exponent
+    first, last = math.floor(above / step), math.ceil(up_to / step)
+    wanted = round(near / step)
+    candidates = {min(max(wanted, first), last), first, first + 1, last - 1, last}
+    numbers = [round(k * step, -exponent) if exponent < 0 else float(k * round(step)) for k in candidates]
+    inside = [number for number in numbers if above < number <= up_to]
+    return min(inside, key=lambda number: (abs(number - near), number)) if inside else None
+
+
+def roundest_seconds(above: float, up_to: float) -> float:
+    """The same for lengths and times of the day: full days before full hours before full minutes."""
+    for step in _CLOCK_STEPS:
+        found = math.floor(up_to / step) * step
+        if above < found:
+            return float(found)
+    return up_to
+
+
+def roundest_moment(above: float, up_to: float) -> float:
+    """The same for moments, in seconds since 1970: new years before months before days."""
+    if max(abs(above), abs(up_to)) > _YEARS:
+        return up_to
+    last = np.datetime64(math.floor(up_to), "s")
+    for unit in _CALENDAR_STEPS:
+        found = float(last.astype(f"datetime64[{unit}]").astype("datetime64[s]").astype(np.int64))
+        if above < found:
+            return found
+    return up_to
+
+
+def n_digits(value: float) -> int:
+    """How many digits it takes to write a number, zeros at its end and its beginning aside."""
+    return len(f"{abs(value):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
+
+
+def rounded_up(value: float, digits: int) -> float:
+    """The next number of so many significant digits that is not smaller."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals > 15:
+        return value
+    step = 10.0**decimals
+    return float(round(math.ceil(value * step - 1e-6) / step, decimals))

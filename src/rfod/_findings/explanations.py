@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from rfod._findings.conditions import Condition, name_text
-from rfod._findings.sentences import title_words
+from rfod._findings.wording import title_words
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,13 @@ class CellExplanation:
     """"value", "missing", "present", "unseen" or "near miss", as in `Detection.cells`."""
     observed: str
     expected: str
+    """The value to put in its place; of a cell to blame, once the others to blame are repaired."""
     low: str | None
     """Numeric columns: the value was expected between `low` and `high`, in nine of ten rows like this one."""
     high: str | None
+    numbers: tuple[float | None, ...] | None
+    """Numeric columns: observed, expected, low and high in the unit of the column, seconds for dates and times; None
+    for what is missing or infinite."""
     likely: tuple[tuple[str, float], ...]
     """Categorical columns: the likeliest categories with their probabilities."""
     score: float | None
@@ -48,12 +52,21 @@ class CellExplanation:
     def hide(self, instead: str) -> CellExplanation:
         """The same without anything that tells values."""
         return replace(
-            self, kind="value", observed=instead, expected=instead, low=None, high=None, likely=(), suggestion=None
+            self,
+            kind="value",
+            observed=instead,
+            expected=instead,
+            low=None,
+            high=None,
+            numbers=None,
+            likely=(),
+            suggestion=None,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
         return vars(self) | {
+            "numbers": None if self.numbers is None else list(self.numbers),
             "likely": [list(entry) for entry in self.likely],
             "conditions": [condition.to_json() for condition in self.conditions],
         }
@@ -61,9 +74,11 @@ class CellExplanation:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """Why one row stands out: its cells in the order of blame, then others that are surprising."""
+    """Why one row stands out: its cells, most surprising first, those to blame marked."""
 
     row: int
+    line: int | None
+    """Line of the text file on which the row begins, where that is known."""
     key: Any
     """Value of the key column, None without one."""
     key_column: str | None
@@ -116,6 +131,7 @@ class RowExplanation:
         """Plain types."""
         return {
             "row": self.row,
+            "line": self.line,
             "key": self.key if isinstance(self.key, int | bool | None) else str(self.key),
             "score": self.score,
             "p_value": self.p_value,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._forest import layout
 from rfod._forest.forest import NO_BAG, Forest
 
 Integers = NDArray[np.int64]
@@ -61,15 +62,14 @@ def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.
     met: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] * 7]
     for depth in range(DEEPEST):
         word = trees.words[at]
-        inner = (word >> 28) & 1 == 0
+        inner = word & layout.LEAF == 0
         row, start, word = row[inner], start[inner], word[inner]
-        feature, threshold, shift = word & 0xFFFF, (word >> 16) & 255, (word >> 24) & 1
-        n_set_words = (word >> 25) & 7
-        child = start + ((word >> 32) & 0x7FFFFFFF)
+        feature, threshold, shift = layout.feature_of(word), layout.threshold_of(word), layout.shift_of(word)
+        n_set_words, child = layout.n_set_words_of(word), start + layout.child_of(word)
         code = block[row, feature].astype(np.int64)
         is_categorical = n_set_words > 0
-        bit = (trees.words[child + np.where(is_categorical, code >> 6, 0)] >> (code & 63)) & 1
-        right = np.where(is_categorical, bit, (code - shift) % 256 > threshold)
+        bit = layout.set_bit(trees.words, child, np.where(is_categorical, code, 0))
+        right = np.where(is_categorical, bit, layout.is_above(code, threshold, shift))
         edge = threshold + shift
         met.append(
             [
@@ -89,4 +89,4 @@ def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.
 def codes_on_side(forest: Forest, node: int, side: int, n_codes: int) -> NDArray[np.bool_]:
     """Per code of a set feature, whether a split sends it to this side."""
     codes = np.arange(n_codes)
-    return np.asarray((forest.trees.words[node + (codes >> 6)] >> (codes & 63)) & 1 == side)
+    return np.asarray(layout.set_bit(forest.trees.words, node, codes) == side)

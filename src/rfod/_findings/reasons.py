@@ -23,8 +23,8 @@ from rfod._findings.conditions import (
     range_condition,
     set_condition,
 )
-from rfod._findings.paths import Steps, codes_on_side
-from rfod._model.judge import code_rows
+from rfod._findings.paths import Steps, codes_on_side, walk
+from rfod._model.judge import Rows, code_rows
 from rfod._model.model import Model
 
 Mask = NDArray[np.bool_]
@@ -65,6 +65,11 @@ class Clause:
         allowed[list(self.codes)] = True
         return allowed[codes]
 
+    def count(self, counts: NDArray[np.int64]) -> int:
+        """How many rows meet it, of so many with each code of the feature."""
+        inside = counts[self.low : self.high + 1] if self.codes is None else counts[list(self.codes)]
+        return int(inside.sum())
+
     def and_also(self, other: Clause) -> Clause:
         """Both, for ranges of one feature."""
         return Clause(self.feature, max(self.low, other.low), min(self.high, other.high))
@@ -74,11 +79,11 @@ class Clause:
 class Contrast:
     """A cell to find the reason for: how each row of the sample compares with it."""
 
-    heard: Mask
+    usable: Mask
     """Rows of the sample that have a value, without the row itself."""
-    off: Floats
+    distance: Floats
     """How far their value is from the expected one, 0 to 1."""
-    alike: Mask
+    as_extreme: Mask
     """Whether their value is at least as far out as the observed one, on its side; the observed category."""
 
 
@@ -95,6 +100,10 @@ class Reasons:
         """(feature, row of the sample); as whole numbers, which are counted without being converted."""
         return np.ascontiguousarray(code_rows(self.model, self.model.sample.values).block.T, dtype=np.int64)
 
+    def walk(self, j: int, rows: Rows) -> Steps:
+        """The splits that rows meet in the forest of column j."""
+        return walk(self.model.forests[j], rows.block, rows.in_bag(j))
+
     def numbers(self, feature: int) -> Floats:
         """What the bounds of an ordered feature are compared with, over the sample."""
         if feature not in self._numbers:
@@ -110,15 +119,16 @@ class Reasons:
         """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of."""
         candidates = list(self._candidates(j, steps, row, own_codes, without))
         liking = self._liking(steps, row, candidates)
-        told = np.stack([contrast.heard, contrast.heard * contrast.off, contrast.heard & contrast.alike], axis=1)
-        told = told.astype(np.float64)
-        overall = told.sum(axis=0)
+        usable = contrast.usable
+        stats = np.stack([usable, usable * contrast.distance, usable & contrast.as_extreme], axis=1)
+        stats = stats.astype(np.float64)
+        overall = stats.sum(axis=0)
         fewest = max(FEWEST_ROWS, math.ceil(LEAST_SHARE * overall[0]))
         best = float(self._objective(overall[None], overall)[0])
-        left = np.flatnonzero(contrast.heard)
+        left = np.flatnonzero(contrast.usable)
         chosen: list[Clause] = []
         while candidates and len(chosen) < MOST_CONDITIONS:
-            sums = self._sums(candidates, left, told[left])
+            sums = self._sums(candidates, left, stats[left])
             values = np.where(sums[:, 0] >= fewest, self._objective(sums, overall), np.inf)
             chance = CHANCE * (1 + len(chosen)) / np.sqrt(np.maximum(sums[:, 0], 1))
             place = int(np.argmin(values + chance - liking))
@@ -134,7 +144,7 @@ class Reasons:
             used = {other.feature for other in chosen if other.codes is not None or other.high == 0}
             stay = [n for n, other in enumerate(candidates) if other.feature not in used and n != place]
             candidates, liking = [candidates[n] for n in stay], liking[stay]
-        return self._needed(chosen, told, overall, best)
+        return self._needed(chosen, stats, overall, best)
 
     def _liking(self, steps: Steps, row: int, candidates: Sequence[Clause]) -> Floats:
         """Which of equally telling candidates to take: what the trees split on first, one category before several."""
@@ -144,25 +154,25 @@ class Reasons:
         is_one = [c.codes is not None and len(c.codes) == 1 for c in candidates]
         return np.array([favour[c.feature] for c in candidates]) + ONE_CATEGORY * np.array(is_one)
 
-    def _needed(self, chosen: list[Clause], told: Floats, overall: Floats, best: float) -> list[Clause]:
+    def _needed(self, chosen: list[Clause], stats: Floats, overall: Floats, best: float) -> list[Clause]:
         """Without conditions that later ones have made idle."""
         for clause in chosen[:-1]:
             others = [other for other in chosen if other != clause]
             met = np.logical_and.reduce([other.meets(self.codes[other.feature]) for other in others])
-            value = float(self._objective(told[met].sum(axis=0, keepdims=True), overall)[0])
+            value = float(self._objective(stats[met].sum(axis=0, keepdims=True), overall)[0])
             if value <= best + CLEARLY / 2:
-                return self._needed(others, told, overall, value)
+                return self._needed(others, stats, overall, value)
         return chosen
 
-    def _sums(self, clauses: Sequence[Clause], rows: NDArray[np.intp], told: Floats) -> Floats:
-        """(clause, what is told): sums over those of the rows that meet each clause, by way of sums per code."""
+    def _sums(self, clauses: Sequence[Clause], rows: NDArray[np.intp], stats: Floats) -> Floats:
+        """(clause, what is stats): sums over those of the rows that meet each clause, by way of sums per code."""
         features = sorted({clause.feature for clause in clauses})
         place = {feature: n for n, feature in enumerate(features)}
-        up_to = np.zeros((len(features), 257, told.shape[1]))
+        up_to = np.zeros((len(features), 257, stats.shape[1]))
         for n, feature in enumerate(features):
             codes = self.codes[feature][rows]
-            for k in range(told.shape[1]):
-                up_to[n, 1:, k] = np.bincount(codes, told[:, k], minlength=256)
+            for k in range(stats.shape[1]):
+                up_to[n, 1:, k] = np.bincount(codes, stats[:, k], minlength=256)
         per_code = up_to[:, 1:].copy()
         np.cumsum(up_to, axis=1, out=up_to)
         at = np.array([place[clause.feature] for clause in clauses])

@@ -1,4 +1,4 @@
-"""Which rows are findings, decided over more rows than are in memory."""
+"""Which rows are findings: one rule for terminal, files, frames and reports, also over more rows than fit in memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod.detection import Detection
+from rfod._model.judged import JudgedTable
+from rfod._model.scores import benjamini_hochberg, false_discovery_cut, highest
+from rfod.exceptions import ParameterError
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -24,9 +26,23 @@ class Rule:
     top: int | None = None
     contamination: float | None = None
 
-    def flag(self, found: Detection) -> Mask:
-        """Findings of one table."""
-        return found.flag(fdr=self.fdr, top=self.top, contamination=self.contamination)
+    def __post_init__(self) -> None:
+        """Raise `ParameterError` for more than one rule, or a share that is none."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if len(given) > 1:
+            raise ParameterError(f"Give one rule, not {' and '.join(given)}.")
+        for name, share in given.items():
+            if name != "top" and not 0 < share < 1:
+                raise ParameterError(f"{name} is {share!r}; it must be a number between 0 and 1, both excluded.")
+
+    def select(self, judged: JudgedTable) -> Mask:
+        """(rows): which rows of one table are findings."""
+        if self.top is not None:
+            return highest(judged.row_scores, self.top)
+        if self.contamination is not None:
+            limit = np.quantile(judged.model.calibration, 1 - self.contamination)
+            return np.asarray(judged.row_scores > limit)
+        return benjamini_hochberg(judged.row_p_values, self.rate)
 
     @property
     def rate(self) -> float:
@@ -58,17 +74,17 @@ class StreamRule:
         self._ties = 0
         self.n_flagged = 0
 
-    def candidates(self, found: Detection) -> Mask:
+    def candidates(self, judged: JudgedTable) -> Mask:
         """Rows that may turn out to be findings; exactly these where the rule looks at one row at a time."""
         if self.rule.contamination is not None:
-            flagged = self.rule.flag(found)
+            flagged = self.rule.select(judged)
             self.n_flagged += int(flagged.sum())
             return flagged
         if self.rule.top is not None:
-            return self._among_best(found.row_scores, self.rule.top)
-        values, counts = np.unique(found.row_p_values, return_counts=True)
+            return self._among_best(judged.row_scores, self.rule.top)
+        values, counts = np.unique(judged.row_p_values, return_counts=True)
         self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        return np.asarray(found.row_p_values <= self.rule.rate)
+        return np.asarray(judged.row_p_values <= self.rule.rate)
 
     def _among_best(self, scores: Floats, n: int) -> Mask:
         for score in np.sort(scores)[::-1][:n]:
@@ -89,10 +105,8 @@ class StreamRule:
         elif self.rule.contamination is None:
             # Benjamini-Hochberg needs only how often each p-value occurred, and conformal ones take few values
             values = np.array(sorted(self._counts))
-            ranks = np.cumsum([self._counts[value] for value in values])
-            passed = np.flatnonzero(values <= self.rule.rate * ranks / max(ranks[-1] if len(ranks) else 1, 1))
-            self._cut = values[passed[-1]] if len(passed) else -np.inf
-            self.n_flagged = int(ranks[passed[-1]]) if len(passed) else 0
+            counts = np.array([self._counts[value] for value in values], dtype=np.int64)
+            self._cut, self.n_flagged = false_discovery_cut(values, counts, self.rule.rate)
 
     def final(self, scores: Floats, p_values: Floats, candidates: Mask) -> Mask:
         """Which candidates are findings; called for the rows in their order, after `settle`."""
@@ -101,7 +115,7 @@ class StreamRule:
         if self.rule.top is None:
             return np.asarray(candidates & (p_values <= self._cut))
         equal = np.flatnonzero(candidates & (scores == self._cut))
-        found = candidates & (scores > self._cut)
-        found[equal[: self._ties]] = True
+        flagged = candidates & (scores > self._cut)
+        flagged[equal[: self._ties]] = True
         self._ties -= len(equal[: self._ties])
-        return np.asarray(found)
+        return np.asarray(flagged)

@@ -350,7 +350,7 @@ function article(c, mended) {
   const sentence = cells.sentence[c] !== null ? make("p", {}, told(cells.sentence[c])) : column.hidden ? make("p", {}, "The values of this column are hidden.") : facts(c);
   const figure = make("figure", { "data-cell": c });
   const parts = [head, sentence];
-  if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once what stands above is mended."));
+  if (mended && !cells.blamed[c]) parts.push(make("p", { class: "note" }, "Ordinary once the cells to blame are replaced."));
   if (column.values) { parts.push(figure); drawer.observe(figure); }
   return make("article", {}, ...parts);
 }

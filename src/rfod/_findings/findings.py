@@ -1,0 +1,169 @@
+"""Reported cells as one table; terminal, files, frames, reports and figures are views of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rfod._model.calibrate import UNSEEN_SHARE
+from rfod._model.judged import JudgedTable
+from rfod._table.encode import cell_text, value_text
+from rfod._table.spelling import nearest_category
+
+Positions = NDArray[np.intp]
+RARE = 2.0  # surprise from which on a cell is worth reporting: one in a hundred
+MOSTLY = 0.99  # a column that is filled, or empty, in this share of the training rows practically always is
+
+# One line per reported cell; docs/formats.md says what each field means.
+FIELDS = pa.schema(
+    [
+        pa.field("column", pa.string()),
+        pa.field("observed", pa.string()),
+        pa.field("expected", pa.string()),
+        pa.field("score", pa.float64()),
+        pa.field("weight", pa.float64()),
+        pa.field("p_value", pa.float64()),
+        pa.field("surprise", pa.float64()),
+        pa.field("kind", pa.string()),
+        pa.field("suggestion", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """How rows are found again: by key, line of a text file, or number."""
+
+    key: str | None = None
+    """Name of the key column."""
+    keys: pa.ChunkedArray | None = None
+    """(rows): values of the key column."""
+    first_row: int = 0
+    """Number of the first row, for one of several batches."""
+    lines: NDArray[np.int64] | None = None
+    """(rows): line on which each row begins, from 1."""
+
+    def columns(self, rows: Positions, key_name: str = "key") -> dict[str, pa.Array | pa.ChunkedArray]:
+        """`row` and `line`, and the key where there is one."""
+        lines = pa.nulls(len(rows), pa.int64()) if self.lines is None else pa.array(self.lines[rows])
+        places = {"row": pa.array(rows + self.first_row, pa.int64()), "line": lines}
+        if self.keys is not None:
+            places[key_name] = self.keys.take(pa.array(rows)).cast(self.key_type)
+        return places
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The type that keys are written in; None without a key."""
+        if self.keys is None:
+            return None
+        return self.keys.type.value_type if pa.types.is_dictionary(self.keys.type) else self.keys.type
+
+
+class Findings:
+    """Cells of a judged table that are reported.
+
+    Parameters
+    ----------
+    judged
+        The table.
+    rows, columns
+        (cells): position of the row and number of the modelled column of each cell.
+    """
+
+    def __init__(self, judged: JudgedTable, rows: Positions, columns: Positions) -> None:
+        self.judged, self.rows, self.columns = judged, rows, columns
+
+    @classmethod
+    def of_rows(cls, judged: JudgedTable, rows: Positions, n_cells: int) -> Findings:
+        """The `n_cells` most surprising cells of each row; gaps only where they are rare."""
+        cells = [(row, j) for row in rows.tolist() for j in _worth_reporting(judged, row)[: max(n_cells, 0)]]
+        return cls.of_cells(judged, cells)
+
+    @classmethod
+    def of_mask(cls, judged: JudgedTable, rows: Positions, mask: NDArray[np.bool_]) -> Findings:
+        """Those cells of the rows that the mask (rows of the table, columns) has, in the order of columns."""
+        at, columns = np.nonzero(mask[rows])
+        return cls(judged, rows[at], columns)
+
+    @classmethod
+    def of_cells(cls, judged: JudgedTable, cells: Sequence[tuple[int, int]]) -> Findings:
+        """Cells given as (row, column) pairs."""
+        rows, columns = np.array(cells, dtype=np.intp).reshape(-1, 2).T
+        return cls(judged, rows, columns)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def observed(self) -> list[str]:
+        """(cells): what stands there, as a person reads it."""
+        return self._texts(lambda j, rows: cell_text(self.judged.model.schema.columns[j], self.judged.table, rows))
+
+    @cached_property
+    def expected(self) -> list[str]:
+        """(cells): the paper's prediction."""
+        columns, predicted = self.judged.model.schema.columns, self.judged.cells.expected
+        return self._texts(lambda j, rows: value_text(columns[j], predicted[j][rows]))
+
+    def _texts(self, texts_of: object) -> list[str]:
+        """Texts column by column, since each is converted as a whole."""
+        texts = np.full(len(self), "", dtype=object)
+        for j in np.unique(self.columns).tolist():
+            places = np.flatnonzero(self.columns == j)
+            texts[places] = texts_of(j, self.rows[places])  # type: ignore[operator]
+        return texts.tolist()
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """(cells): "value", "missing", "present", "unseen" or "near miss"."""
+        return [kind for kind, _ in self._kinds_and_suggestions]
+
+    @cached_property
+    def suggestions(self) -> list[str | None]:
+        """(cells): the known category that a near miss was probably meant to be."""
+        return [suggestion for _, suggestion in self._kinds_and_suggestions]
+
+    @cached_property
+    def _kinds_and_suggestions(self) -> list[tuple[str, str | None]]:
+        model, cells = self.judged.model, self.judged.cells
+        near: dict[tuple[int, str], str | None] = {}
+        found: list[tuple[str, str | None]] = []
+        for row, j, text in zip(self.rows.tolist(), self.columns.tolist(), self.observed, strict=True):
+            column, local = model.schema.columns[j], cells.local[row, j]
+            if np.isnan(cells.cell_scores[row, j]) and (text == "missing" or not np.isnan(local)):
+                found.append(("missing", None))
+            elif local == UNSEEN_SHARE and column.is_categorical:
+                if (j, text) not in near:
+                    near[j, text] = nearest_category(text, [c for c in column.categories if isinstance(c, str)])
+                found.append(("unseen" if near[j, text] is None else "near miss", near[j, text]))
+            else:
+                is_rarely_filled = column.n_missing >= MOSTLY * model.schema.n_rows
+                found.append(("present" if is_rarely_filled else "value", None))
+        return found
+
+    def arrays(self) -> dict[str, pa.Array]:
+        """The fields of `FIELDS`, in their order."""
+        judged, at = self.judged, (self.rows, self.columns)
+        values = {
+            "column": [judged.names[j] for j in self.columns.tolist()],
+            "observed": self.observed,
+            "expected": self.expected,
+            "score": judged.cells.cell_scores[at],
+            "weight": judged.weights[at],
+            "p_value": judged.p_values[at],
+            "surprise": judged.surprise[at],
+            "kind": self.kinds,
+            "suggestion": self.suggestions,
+        }
+        return {field.name: pa.array(values[field.name], field.type, from_pandas=True) for field in FIELDS}
+
+
+def _worth_reporting(judged: JudgedTable, row: int) -> list[int]:
+    """Columns of a row in their order, without gaps that are nothing special."""
+    is_gap = np.isnan(judged.cells.cell_scores[row])
+    return [int(j) for j in judged.cell_order(row) if not is_gap[j] or judged.surprise[row, j] >= RARE]

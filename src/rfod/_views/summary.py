@@ -1,0 +1,332 @@
+"""Everything a report says, as plain data that JSON can hold. The page only shows it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rfod._check.selfcheck import SelfCheck
+from rfod._findings.patterns import find_patterns
+from rfod._findings.rule import Rule
+from rfod._table.columns import Column
+from rfod._table.encode import value_text
+from rfod._table.values import parse_arrow_type
+from rfod._views.content import (
+    LONGEST_SENTENCE,
+    PageCells,
+    TextTable,
+    cells_json,
+    page_cells,
+    printable,
+    rounded,
+    rows_json,
+)
+from rfod.detection import Detection
+from rfod.exceptions import ParameterError, SchemaError
+
+MOST_BARS = 12
+N_BINS = 32
+N_TICKS = 5
+SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 30 * 86400, 90 * 86400, 365 * 86400)
+DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
+
+
+def distribution(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
+    """Bars of categories or bins of numbers, as JSON; None where there is nothing to count."""
+    return _categories(column, values) if column.is_categorical else _bins(column, values)
+
+
+def _categories(column: Column, codes: NDArray[Any]) -> dict[str, Any] | None:
+    present = codes[codes >= 0]
+    if not len(present):
+        return None
+    counts = np.bincount(present, minlength=len(column.categories))
+    order = np.argsort(-counts, kind="stable")
+    shown = [int(code) for code in order[:MOST_BARS] if counts[code]]
+    n_rest = int(np.count_nonzero(counts)) - len(shown)
+    return {
+        "names": [printable(text) for text in value_text(column, np.array(shown, dtype=np.int32))],
+        "counts": [int(counts[code]) for code in shown],
+        "n_others": n_rest,
+        "others": int(len(present) - counts[shown].sum()),
+        "total": len(present),
+    }
+
+
+def _bins(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return None
+    low, high = float(finite.min()), float(finite.max())
+    inner_low, inner_high = (float(edge) for edge in np.quantile(finite, (0.005, 0.995)))
+    if inner_high > inner_low and high - low > 3 * (inner_high - inner_low):
+        low, high = inner_low, inner_high  # a few far values would press all others into one bin
+    edges = _edges(column, low, high)
+    counts, _ = np.histogram(finite, edges)
+    ticks = _ticks(column, low, high)
+    texts = value_text(column, ticks)
+    return {
+        "low": rounded(float(edges[0]), DIGITS),
+        "high": rounded(float(edges[-1]), DIGITS),
+        "counts": counts.tolist(),
+        "beyond": int(len(finite) - counts.sum()),
+        "ticks": [[rounded(float(tick), DIGITS), text] for tick, text in zip(ticks, texts, strict=True)],
+        "total": len(finite),
+    }
+
+
+def _ticks(column: Column, low: float, high: float) -> NDArray[np.float64]:
+    """A few round places on the axis."""
+    if not high > low:
+        return np.array([low])
+    target = (high - low) / N_TICKS
+    if column.kind == "numeric":
+        power = 10.0 ** np.floor(np.log10(target))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= target)
+        step = max(step, 1.0) if _whole(column) else step
+    else:
+        step = next((step for step in SECONDS if step >= target), np.ceil(target / SECONDS[-1]) * SECONDS[-1])
+    return np.asarray(np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step)
+
+
+def _whole(column: Column) -> bool:
+    return column.kind == "numeric" and pa.types.is_integer(parse_arrow_type(column.arrow_type))
+
+
+def _edges(column: Column, low: float, high: float) -> NDArray[np.float64]:
+    if _whole(column) and high - low < N_BINS:
+        return np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+    if high <= low:
+        return np.array([low - 0.5, low + 0.5])
+    return np.linspace(low, high, N_BINS + 1)
+
+
+Rows = NDArray[np.intp]
+NEAREST = 20  # rows shown where none is a finding
+Verdict = Literal["predictable", "partly", "blind", "constant"]
+N_PREDICTORS = 5
+LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
+LEAST_PREDICTABLE = {"R²": 0.5, "AUC": 0.8}
+LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a report holds at most."""
+
+    findings: int = 10_000
+    cells: int = 6
+    """Of each finding."""
+    patterns: int = 100
+    heat_rows: int = 50
+    heat_columns: int = 40
+    explained: int = 500
+    """Findings whose cells to blame and ranges are worked out."""
+
+    def smaller(self) -> Limits:
+        """For a page that came out too large."""
+        return replace(self, findings=max(self.findings // 2, 1), cells=max(self.cells - 1, 1))
+
+
+def summarise(
+    found: Detection,
+    *,
+    fdr: float | None = None,
+    top: int | None = None,
+    contamination: float | None = None,
+    redact: Collection[str] = (),
+    title: str = "",
+    self_check: SelfCheck | None = None,
+    limits: Limits | None = None,
+) -> dict[str, Any]:
+    """The content of a report: lists, dicts, texts and numbers only."""
+    limits = Limits() if limits is None else limits
+    hidden = check_redact(found, redact)
+    rule = Rule(fdr, top, contamination)
+    flagged, order = rule.select(found.judged), found.judged.order
+    worst = order[flagged[order]]
+    picked = worst[: limits.findings] if len(worst) else order[:NEAREST]
+    cells = page_cells(found, picked, limits.cells, limits.explained, hidden)
+    texts = TextTable()
+    hide_keys = found.key is not None and found.key in hidden
+    findings = rows_json(found, picked, cells, hide_keys)
+    columns = columns_json(found, cells, hidden, self_check)
+    told_by_cell = cells_json(found, cells, texts, hidden)
+    told = {
+        "title": printable(title),
+        "key": None if found.key is None or hide_keys else printable(found.key),
+        "n_rows": len(found),
+        "n_columns": len(found.columns),
+        "n_findings": len(worst),
+        "rule": rule.words(),
+        "columns": columns,
+        "patterns": patterns_json(found, picked, hidden, limits.patterns) if len(worst) else [],
+        "findings": findings,
+        "cells": told_by_cell,
+        "heat": heat_json(found, picked, limits),
+        "method": method_json(found),
+        "hidden": sorted(printable(name) for name in hidden),
+        "left_out": [[printable(name), str(why)] for name, why in found.judged.model.schema.left_out.items()],
+    }
+    told["words"] = words(told)
+    told["cut"] = cut_words(told, limits)
+    return told | {"texts": texts.texts}
+
+
+def check_redact(found: Detection, redact: Collection[str]) -> frozenset[str]:
+    """The columns to hide; `SchemaError` for one that the table does not have."""
+    if isinstance(redact, str):
+        raise ParameterError(f"redact is {redact!r}; it must be a list of column names.")
+    known = {*found.columns, *found.given_names, *found.judged.model.schema.names}
+    for name in redact:
+        if name not in known:
+            named = ", ".join(sorted(known)[:20])
+            raise SchemaError(f"There is no column {name!r} to redact.\nHint: the columns are {named}.")
+    return frozenset(redact)
+
+
+def heat_json(found: Detection, picked: Rows, limits: Limits) -> dict[str, Any]:
+    """Surprise of the cells of the worst rows, in the columns where these rows surprise most."""
+    rows = picked[: limits.heat_rows]
+    values = np.nan_to_num(found.surprise[rows], nan=0.0)
+    columns = np.sort(np.argsort(-values.max(axis=0, initial=0.0), kind="stable")[: limits.heat_columns])
+    return {
+        "n_rows": len(rows),
+        "columns": columns.tolist(),
+        "values": [[rounded(value, 3) for value in row] for row in values[:, columns].tolist()],
+    }
+
+
+def method_json(found: Detection) -> list[list[str]]:
+    """Names and values of how the report came about."""
+    model = found.judged.model
+    now = dt.datetime.now(dt.UTC)
+    same = ", the same ones: each is judged only by trees that have not seen it" if found.judged.is_own else ""
+    told = [
+        ["judged", f"{len(found):,} rows of {len(found.columns)} modelled columns"],
+        ["fitted", f"{model.schema.n_rows:,} rows{same}"],
+        ["seed", str(model.seed)],
+    ]
+    params = {name: value for name, value in model.params.items() if name not in ("verbose", "n_jobs")}
+    told += [[name, f"{v:.6g}" if isinstance(v, float) else printable(v)] for name, v in params.items()]
+    told += [[f"version of {name}", metadata.version(name)] for name in LIBRARIES]
+    told += [["version of Python", platform.python_version()], ["written", f"{now:%Y-%m-%d %H:%M} UTC"]]
+    return told
+
+
+def words(told: Mapping[str, Any]) -> list[str]:
+    """The summary in sentences."""
+    n, m = told["n_findings"], told["n_rows"]
+    sentences = []
+    if n:
+        share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
+        sentences.append(f"{share} ({told['rule']}).")
+    else:
+        sentences.append(f"No row of {m:,} is a finding ({told['rule']}). The highest scores are shown below.")
+    columns = told["columns"]
+    blamed = sorted((column for column in columns if column["n_worst"]), key=lambda column: -column["n_worst"])
+    if n and blamed and blamed[0]["n_worst"] > 1:
+        named = ", ".join(f"{column['name']} ({column['n_worst']:,})" for column in blamed[:3])
+        sentences.append(f"Most often the worst cell is in {named}.")
+    blind = [column["name"] for column in columns if column["verdict"] == "blind"]
+    if blind:
+        rest = f" and {len(blind) - 5} more" if len(blind) > 5 else ""
+        sentences.append(
+            f"The other columns say little about {', '.join(blind[:5])}{rest}: "
+            "there, only values that are rare as such can be found."
+        )
+    if told["hidden"]:
+        sentences.append(f"The values of {', '.join(told['hidden'])} are hidden in this report.")
+    return sentences
+
+
+def cut_words(told: Mapping[str, Any], limits: Limits) -> list[str]:
+    """What the report leaves out."""
+    sentences = []
+    n_shown = len(told["findings"]["row"])
+    if told["n_findings"] > n_shown:
+        sentences.append(
+            f"The {n_shown:,} findings with the highest scores of {told['n_findings']:,} are in this file."
+        )
+    if told["n_columns"] > limits.cells:
+        sentences.append(f"At most {limits.cells} cells of each finding are told, the most surprising ones.")
+    if n_shown > limits.explained:
+        sentences.append(
+            f"Reasons, cells to blame and the ranges of expected values are told for the first {limits.explained:,} "
+            "findings."
+        )
+    if len(told["patterns"]) == limits.patterns:
+        sentences.append(f"The {limits.patterns} most common patterns are shown.")
+    if len(told["heat"]["columns"]) < told["n_columns"] or told["heat"]["n_rows"] < n_shown:
+        sentences.append(
+            f"The map shows the {told['heat']['n_rows']} worst rows and {len(told['heat']['columns'])} of "
+            f"{told['n_columns']} columns, those where these rows surprise most."
+        )
+    return sentences
+
+
+def verdict(measure: str, fitness: float) -> Verdict:
+    """In one word, how well the other columns tell this one."""
+    if np.isnan(fitness):
+        return "constant"
+    if fitness < LEAST_PARTLY[measure]:
+        return "blind"
+    return "partly" if fitness < LEAST_PREDICTABLE[measure] else "predictable"
+
+
+def columns_json(
+    found: Detection, cells: PageCells, hidden: Collection[str], self_check: SelfCheck | None
+) -> list[dict[str, Any]]:
+    """One dict per modelled column, in their order."""
+    model = found.judged.model
+    columns = cells.findings.columns
+    n_worst = np.bincount(columns[cells.starts[:-1][np.diff(cells.starts) > 0]], minlength=len(model.schema.columns))
+    n_cells = np.bincount(columns, minlength=len(model.schema.columns))
+    told = []
+    for j, (column, forest, fitness) in enumerate(zip(model.schema.columns, model.forests, model.fitness, strict=True)):
+        measure = "AUC" if forest.n_classes else "R²"
+        order = np.argsort(-forest.importances, kind="stable")[:N_PREDICTORS].tolist()
+        shares = [[k, rounded(float(forest.importances[k]), 3)] for k in order if forest.importances[k] > 0]
+        recall = np.nan if self_check is None else self_check.recall(column=column.name)
+        told.append(
+            {
+                "name": printable(column.name),
+                "kind": column.kind,
+                "missing": rounded(column.n_missing / model.schema.n_rows),
+                "n_distinct": column.n_distinct,
+                "measure": measure,
+                "fitness": rounded(float(fitness), 3),
+                "verdict": verdict(measure, float(fitness)),
+                "predictors": shares,
+                "n_worst": int(n_worst[j]),
+                "n_cells": int(n_cells[j]),
+                "self_check": rounded(recall, 3),
+                "hidden": column.name in hidden,
+                "values": None if column.name in hidden else distribution(column, model.sample.values[j]),
+            }
+        )
+    return told
+
+
+def patterns_json(found: Detection, picked: Rows, hidden: Collection[str], most: int) -> list[dict[str, Any]]:
+    """The most common patterns, each with the numbers of its findings."""
+    place_of = {row: place for place, row in enumerate(picked.tolist())}
+    wanted = np.ones(found.surprise.shape, dtype=np.bool_)
+    return [
+        {
+            "column": found.columns.index(pattern.column),
+            "n_findings": pattern.n_findings,
+            "sentence": printable(pattern.clause, LONGEST_SENTENCE),
+            "example": printable(pattern.example.sentence, LONGEST_SENTENCE),
+            "findings": [place_of[row] for row in pattern.rows],
+        }
+        for pattern in find_patterns(found.explainer, picked, wanted, hidden)[:most]
+    ]
