@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rfod._findings.paths import DEEPEST, Steps, codes_on_side, walk
+from rfod._findings.reasons import DEEPEST, Steps, codes_on_side, walk
 from rfod._forest.forest import Forest
 from tables import as_arrow, mixed_columns, small
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rfod._table.spelling import nearest_category
+from rfod._findings.findings import nearest_category
 
 CITIES = ("Berlin", "München", "Bern", "Hamburg-Altona", "New York")
 

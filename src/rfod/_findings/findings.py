@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +10,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import cell_text, value_text
-from rfod._table.spelling import nearest_category
 
+MOST_CATEGORIES = 5_000  # the most frequent ones, that a new one is compared with
+LONGEST = 60  # letters of a text that is compared
 Positions = NDArray[np.intp]
 RARE = 2.0  # surprise from which on a cell is worth reporting: one in a hundred
 MOSTLY = 0.99  # a column that is filled, or empty, in this share of the training rows practically always is
@@ -167,3 +171,24 @@ def _worth_reporting(judged: JudgedTable, row: int) -> list[int]:
     """Columns of a row in their order, without gaps that are nothing special."""
     is_gap = np.isnan(judged.cells.cell_scores[row])
     return [int(j) for j in judged.cell_order(row) if not is_gap[j] or judged.surprise[row, j] >= RARE]
+
+
+def nearest_category(text: str, categories: Sequence[str]) -> str | None:
+    """The category that differs from a new text in case, blanks or accents only, else in one letter (two from eight
+    letters on; a letter added, left out, replaced, or two swapped). Of several the most frequent, which comes first."""
+    known = categories[:MOST_CATEGORIES]
+    plain = _plain(text)
+    for category in known:
+        if _plain(category) == plain:
+            return category
+    if not 4 <= len(plain) <= LONGEST or plain.replace(".", "").isdigit():
+        return None
+    allowed = 1 if len(plain) < 8 else 2
+    found = process.extractOne(plain, list(map(_plain, known)), scorer=OSA.distance, score_cutoff=allowed)
+    return None if found is None else known[found[2]]
+
+
+def _plain(text: str) -> str:
+    """Without case, accents, and blanks at the ends or in a row."""
+    letters = (letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return " ".join("".join(letters).casefold().split())

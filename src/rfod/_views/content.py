@@ -18,6 +18,10 @@ LONGEST_SENTENCE = 1000
 HIDDEN = "hidden"
 
 
+SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not reported
+DIGITS = 12
+
+
 def printable(text: object, longest: int = LONGEST) -> str:
     """Text on one line: control characters and marks that turn the writing direction escaped, cut with an ellipsis."""
     whole = str(text)
@@ -44,10 +48,6 @@ class TextTable:
     def texts(self) -> list[str]:
         """In the order of their numbers."""
         return list(self._numbers)
-
-
-SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not reported
-DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)

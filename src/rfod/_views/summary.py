@@ -39,6 +39,15 @@ SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 
 DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
 
 
+Rows = NDArray[np.intp]
+NEAREST = 20  # rows shown where none is a finding
+Verdict = Literal["predictable", "partly", "blind", "constant"]
+N_PREDICTORS = 5
+LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
+LEAST_PREDICTABLE = {"R²": 0.5, "AUC": 0.8}
+LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
+
+
 def distribution(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
     """Bars of categories or bins of numbers, as JSON; None where there is nothing to count."""
     return _categories(column, values) if column.is_categorical else _bins(column, values)
@@ -107,15 +116,6 @@ def _edges(column: Column, low: float, high: float) -> NDArray[np.float64]:
     if high <= low:
         return np.array([low - 0.5, low + 0.5])
     return np.linspace(low, high, N_BINS + 1)
-
-
-Rows = NDArray[np.intp]
-NEAREST = 20  # rows shown where none is a finding
-Verdict = Literal["predictable", "partly", "blind", "constant"]
-N_PREDICTORS = 5
-LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
-LEAST_PREDICTABLE = {"R²": 0.5, "AUC": 0.8}
-LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
 
 
 @dataclass(frozen=True)
