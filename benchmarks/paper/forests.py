@@ -25,7 +25,7 @@ PAPER_SETTINGS: dict[str, Any] = {
 }
 
 
-class Rows:
+class EncodedRows:
     """A detector whose `detect` gives row scores."""
 
     def __init__(self, detector: Any) -> None:
@@ -38,7 +38,7 @@ class Rows:
         return np.asarray(self.detector.detect(frame).row_scores, dtype=np.float64)
 
 
-def library(seed: int, threads: int, judged_rows: int | None = None, **parameters: Any) -> Rows:
+def library(seed: int, threads: int, judged_rows: int | None = None, **parameters: Any) -> EncodedRows:
     """`judged_rows`: most out-of-bag rows that a tree is judged on, to see what judging costs."""
     import rfod
 
@@ -46,21 +46,21 @@ def library(seed: int, threads: int, judged_rows: int | None = None, **parameter
         from rfod._forest.params import GrowthParams
 
         GrowthParams.n_out_of_bag = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
-    return Rows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
+    return EncodedRows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
 
 
-def library_paper(seed: int, threads: int, **parameters: Any) -> Rows:
+def library_paper(seed: int, threads: int, **parameters: Any) -> EncodedRows:
     return library(seed, threads, **PAPER_SETTINGS | parameters)
 
 
-def library_uwa(seed: int, threads: int, **parameters: Any) -> Rows:
+def library_uwa(seed: int, threads: int, **parameters: Any) -> EncodedRows:
     return library(seed, threads, aggregation="uncertainty", **parameters)
 
 
-def library_surprise(seed: int, threads: int, **parameters: Any) -> Rows:
+def library_surprise(seed: int, threads: int, **parameters: Any) -> EncodedRows:
     return library(seed, threads, aggregation="surprise", **parameters)
 
 
-def public_form(seed: int, threads: int, **parameters: Any) -> Rows:
+def public_form(seed: int, threads: int, **parameters: Any) -> EncodedRows:
     settings = PUBLIC_FORM | parameters
-    return Rows(LiteralRFOD(random_state=seed, n_jobs=threads, backend="threads", **settings))
+    return EncodedRows(LiteralRFOD(random_state=seed, n_jobs=threads, backend="threads", **settings))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rfod._model.model import Judged, Model
+from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import numeric_range, row_scores
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ def rescored(detector: Any, train: pd.DataFrame, test: pd.DataFrame, only_rows: 
     yield change, _scaled_anew(gower, matched, change, _ranges(model, train, "gower-iqr", model.params["alpha"]))
 
 
-def _scaled_anew(model: Model, judged: Judged, change: dict[str, Any], ranges: Floats) -> Floats:
+def _scaled_anew(model: Model, judged: JudgedCells, change: dict[str, Any], ranges: Floats) -> Floats:
     """Row scores with the residuals of numeric columns divided by other ranges."""
     factor = np.where(ranges > 0, model.ranges / np.where(ranges > 0, ranges, 1.0), 1.0)
     cells = replace(judged, cell_scores=judged.cell_scores * factor)

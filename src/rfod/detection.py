@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rfod._findings.explainer import Explainer
 from rfod._findings.explanations import RowExplanation
-from rfod._findings.findings import FIELDS, Findings, Places, Positions
+from rfod._findings.findings import FIELDS, Findings, Positions, RowLabels
 from rfod._findings.patterns import Pattern, find_patterns
 from rfod._findings.rule import DEFAULT_FDR, Rule
 from rfod._model.blame import Blame
-from rfod._model.judge import Rows
+from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
-from rfod._model.model import Judged, Model
+from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import benjamini_hochberg
 from rfod._table.encode import decode_column, value_text
 from rfod._table.table import Table
@@ -35,21 +35,21 @@ class Detection:
         self,
         model: Model,
         table: Table,
-        judged: Judged,
+        cells: JudgedCells,
         *,
         given: Table | None = None,
         key: str | None = None,
         first_row: int = 0,
-        own_rows: Callable[[Any], Rows] | None = None,
+        own_rows: Callable[[Any], EncodedRows] | None = None,
         n_jobs: int | None = None,
         lines: NDArray[np.int64] | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
         if key is not None and key not in given.names:
             raise SchemaError(f"The table has no column {key!r} to use as key.\nHint: it has {', '.join(given.names)}.")
-        self.judged = JudgedTable(model, table, judged, read=own_rows, n_jobs=n_jobs)
+        self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs)
         """The judged table behind this answer; for figures and reports, its members may change."""
-        self.places = Places(key, None if key is None else given.column(key), first_row, lines)
+        self.labels = RowLabels(key, None if key is None else given.column(key), first_row, lines)
         """How rows are found again."""
         self.given_names = given.names
         """Names of all columns that came."""
@@ -59,7 +59,7 @@ class Detection:
     @property
     def key(self) -> str | None:
         """Name of the column that identifies rows, or None for row numbers."""
-        return self.places.key
+        return self.labels.key
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class Detection:
         columns = self.judged.model.schema.columns
         return [
             Blame(
-                int(row) + self.places.first_row,
+                int(row) + self.labels.first_row,
                 tuple(columns[j].name for j in repair.columns),
                 {
                     columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
@@ -198,7 +198,7 @@ class Detection:
     @cached_property
     def explainer(self) -> Explainer:
         """Explains rows and cells of this table."""
-        return Explainer(self.judged, self.places)
+        return Explainer(self.judged, self.labels)
 
     def explain(self, row: int, n_cells: int = 5) -> RowExplanation:
         """Why a row stands out: its surprising cells, those to blame marked, each with the reason in words."""
@@ -225,9 +225,9 @@ class Detection:
     @cached_property
     def keys(self) -> pa.ChunkedArray:
         """Value of the key column per row, or row numbers from 0."""
-        if self.places.keys is not None:
-            return self.places.keys
-        return pa.chunked_array([pa.array(np.arange(len(self)) + self.places.first_row)])
+        if self.labels.keys is not None:
+            return self.labels.keys
+        return pa.chunked_array([pa.array(np.arange(len(self)) + self.labels.first_row)])
 
     def rows(self, picked: Picked = None, n_cells: int = 3) -> Any:
         """One line per row, as a frame of the table's library: key (or row), score, p_value, cells.

@@ -142,14 +142,14 @@ class RFOD(OutlierMixin, BaseEstimator):
     def from_model(cls, model: Model) -> RFOD:
         """A fitted detector around a model."""
         detector = cls(**model.params)
-        detector._take(model)
+        detector._set_model(model)
         return detector
 
     # -------------------------------------------------------------------------------------------------- fit and detect
 
     def fit(self, X: Any, y: Any = None) -> RFOD:
         """Learn from a table: a pandas, polars or pyarrow frame, or a 2-d array. `y` is ignored."""
-        self._take(pipeline.fit_model(X, self._params()).model)
+        self._set_model(pipeline.fit_model(X, self._params()).model)
         return self
 
     def detect(self, X: Any, *, key: str | None = None) -> Detection:
@@ -170,7 +170,7 @@ class RFOD(OutlierMixin, BaseEstimator):
     def fit_detect(self, X: Any, *, key: str | None = None) -> Detection:
         """Fit to a table and judge its own rows, each only by trees that have not seen it."""
         model, found = pipeline.fit_detect(X, self._params(), key=key)
-        self._take(model)
+        self._set_model(model)
         return found
 
     def _detect(self, X: Any, key: str | None, first_row: int) -> Detection:
@@ -183,7 +183,7 @@ class RFOD(OutlierMixin, BaseEstimator):
         """The parameters, checked."""
         return Params(**self.get_params(deep=False))
 
-    def _take(self, model: Model) -> None:
+    def _set_model(self, model: Model) -> None:
         """Set the fitted attributes."""
         self.model_ = model
         self.n_features_in_ = len(model.schema.names)

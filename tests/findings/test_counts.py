@@ -89,13 +89,13 @@ def check(cell: CellExplanation, found: Any, table: pd.DataFrame, train: pd.Data
     if cell.kind in ("missing", "present"):
         assert not cell.conditions
         assert cell.n_such == len(rows)
-        assert cell.n_agree == int((rows[cell.column].notna() == (cell.kind == "missing")).sum())
+        assert cell.n_contradicting == int((rows[cell.column].notna() == (cell.kind == "missing")).sum())
         return
     rows = rows[rows[cell.column].notna()]
     assert cell.n_such == len(rows), cell.sentence
-    assert cell.n_agree == int(agrees(cell.claim, cell.column, rows[cell.column]).sum()), cell.sentence
-    for number in (cell.n_such, cell.n_agree):
-        is_telling = 2 * cell.n_agree >= cell.n_such and not cell.claim.startswith("not ")
+    assert cell.n_contradicting == int(agrees(cell.claim, cell.column, rows[cell.column]).sum()), cell.sentence
+    for number in (cell.n_such, cell.n_contradicting):
+        is_telling = 2 * cell.n_contradicting >= cell.n_such and not cell.claim.startswith("not ")
         assert not is_telling or number == 1 or f"{number:,}" in cell.sentence
 
 

@@ -62,7 +62,9 @@ def test_conditions_hold_for_all_rows_of_a_pattern(found: Any) -> None:
     assert any(pattern.conditions for pattern in patterns)
     for pattern in patterns:
         for condition in pattern.conditions:
-            assert found.explainer.reasons.meets(condition, found.judged.rows(np.array(pattern.rows)).encoded).all()
+            assert found.explainer.reasons.rows_meeting(
+                condition, found.judged.rows(np.array(pattern.rows)).encoded
+            ).all()
             assert condition.text in pattern.sentence
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import open_query
+from rfod._io.locations import open_query
 from rfod._io.source import read_all
 
 pytest.importorskip("adbc_driver_manager", reason="the drivers of rfod[sql] are not installed")

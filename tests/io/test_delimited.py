@@ -14,7 +14,7 @@ import pytest
 
 from rfod._io.delimited import DelimitedSource
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.source import Batch, read_all
 
 spec = importlib.util.spec_from_file_location("nasty", Path(__file__).parent / "nasty.py")

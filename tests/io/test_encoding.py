@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfod._io.interface import InputError, Notes, ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.source import read_all
 from rfod._io.text import Utf8Stream
 
@@ -132,5 +132,5 @@ def test_the_file_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_the_guess_is_imported_only_when_needed() -> None:
-    program = "import sys, rfod._io.places; sys.exit('charset_normalizer' in sys.modules)"
+    program = "import sys, rfod._io.locations; sys.exit('charset_normalizer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=120).returncode == 0

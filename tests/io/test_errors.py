@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from rfod._io.interface import InputError, Notes, OutputError, ReadOptions, redacted
-from rfod._io.places import open_query
+from rfod._io.locations import open_query
 
 
 @pytest.mark.parametrize(

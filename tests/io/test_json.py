@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import rfod._io.records as records
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.records import JsonSource
 from rfod._io.source import read_all
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.source import read_all
 
 TABLE = pa.table({"number": [1.5, 2.5, None], "text": ["a", "b", "ü"], "year": [2023, 2023, 2024]})

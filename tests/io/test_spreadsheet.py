@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.source import read_all
 
 pytest.importorskip("python_calamine", reason="the library of rfod[excel] is not installed")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rfod._io.interface import OutputError
-from rfod._io.places import check_not_input
+from rfod._io.locations import check_not_input
 
 
 @pytest.fixture

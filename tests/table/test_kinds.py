@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rfod._io.interface import ReadOptions
-from rfod._io.places import open_source
+from rfod._io.locations import open_source
 from rfod._io.source import read_all
 from rfod._table.columns import Schema
 from rfod._table.encode import cell_text, encode_column, unread_cells, value_text
 from rfod._table.kinds import kind_of
-from rfod._table.kinds.base import Reading, trimmed
+from rfod._table.kinds.base import ColumnFormat, trimmed
 from rfod._table.kinds.numeric import is_number
 from rfod._table.schema import infer_schema
 from rfod._table.table import open_table
@@ -46,7 +46,7 @@ texts = st.lists(st.one_of(st.none(), arbitrary, near_numbers, near_dates, near_
 
 def parse(kind: str, *values: str | None, decimal: str = ".", order: str = "") -> list:
     column = pa.chunked_array([pa.array(values, pa.large_string())])
-    return kind_of(kind).parse(trimmed(column), Reading(kind, decimal, order)).to_pylist()
+    return kind_of(kind).parse(trimmed(column), ColumnFormat(kind, decimal, order)).to_pylist()
 
 
 @settings(max_examples=400, deadline=None)

@@ -128,8 +128,8 @@ def test_what_is_cut_off_is_said(found: Detection) -> None:
     assert (told["heat"]["n_rows"], len(told["heat"]["columns"])) == (10, 3)
     assert told["cut"] == [
         "The 30 findings with the highest scores of 40 are in this file.",
-        "At most 2 cells of each finding are told, the most surprising ones.",
-        "Reasons, cells to blame and the ranges of expected values are told for the first 20 findings.",
+        "At most 2 cells of each finding are shown, the most surprising ones.",
+        "Reasons, cells to blame and the ranges of expected values are shown for the first 20 findings.",
         "The map shows the 10 worst rows and 3 of 8 columns, those where these rows surprise most.",
     ]
 

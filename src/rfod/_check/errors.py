@@ -17,7 +17,7 @@ from rfod._table.table import Table
 from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, family, parse_arrow_type
 from rfod.params import ERROR_KINDS, ErrorKind
 
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 _TRIES = 8  # of a swap or a typo that may leave a value as it is
 _CLOCK_STEP = 1e-6  # seconds; finer than any library's own clock type
@@ -30,7 +30,7 @@ class Values(Protocol):
         """Whether the kind of error exists for this kind of column."""
         ...
 
-    def spoil(self, kind: ErrorKind, rows: Rows, rng: np.random.Generator) -> Mask:
+    def spoil(self, kind: ErrorKind, rows: Positions, rng: np.random.Generator) -> Mask:
         """Put the error into the cells of these rows; which of them now hold another value."""
         ...
 
@@ -60,7 +60,7 @@ class Numbers:
             return self._column.kind in ("numeric", "duration")
         return kind in ("swap", "shift", "blank") and len(self._finite) > 0
 
-    def spoil(self, kind: ErrorKind, rows: Rows, rng: np.random.Generator) -> Mask:
+    def spoil(self, kind: ErrorKind, rows: Positions, rng: np.random.Generator) -> Mask:
         """Put the error into the cells of these rows; which of them now hold another value."""
         old = self._values[rows]
         new = np.where(np.isfinite(old), self._wrong(kind, old, rng), old)
@@ -125,7 +125,7 @@ class Categories:
             return len(self._column.categories) > 1
         return kind in ("swap", "blank") or (kind == "typo" and self._is_text)
 
-    def spoil(self, kind: ErrorKind, rows: Rows, rng: np.random.Generator) -> Mask:
+    def spoil(self, kind: ErrorKind, rows: Positions, rng: np.random.Generator) -> Mask:
         """Put the error into the cells of these rows; which of them now hold another value."""
         changed = np.zeros(len(rows), dtype=np.bool_)
         for place, row in enumerate(rows.tolist()):

@@ -37,7 +37,7 @@ def in_command_words(text: str) -> str:
 
 
 class Reporter:
-    """Speaks on stderr, unless told to be quiet, and keeps the time."""
+    """Writes messages to stderr, unless quiet, and measures stages."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet

@@ -92,17 +92,17 @@ def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
     words = np.full(len(found), None, dtype=object)
     picked = np.flatnonzero(flagged)
     words[picked] = found.worst_cells(picked, N_CELLS)
-    columns = found.places.columns(np.arange(len(found))) | {
+    columns = found.labels.columns(np.arange(len(found))) | {
         "score": pa.array(found.row_scores),
         "p_value": pa.array(found.row_p_values),
         "flagged": pa.array(flagged),
         "cells": pa.array(words, pa.string()),
     }
-    return pa.table(columns, schema=rows_schema(found.places.key_type))
+    return pa.table(columns, schema=rows_schema(found.labels.key_type))
 
 
 def cells_table(found: Detection, picked: Positions) -> pa.Table:
     """The scored cells of some rows."""
     findings = Findings.of_mask(found.judged, picked, ~np.isnan(found.cell_scores))
-    columns = found.places.columns(findings.rows) | findings.arrays()
-    return pa.table(columns, schema=cells_schema(found.places.key_type))
+    columns = found.labels.columns(findings.rows) | findings.arrays()
+    return pa.table(columns, schema=cells_schema(found.labels.key_type))

@@ -17,7 +17,7 @@ import typer
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Learning, Reading
 from rfod._io.interface import InputError, ReadOptions
-from rfod._io.places import check_not_input, open_query, open_source
+from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.source import Batch, Source, read_all
 from rfod._io.source_stats import RowSampler, SourceStats
 from rfod._io.write import check_target, format_of

@@ -97,11 +97,11 @@ def scan(
         order = found.judged.order
         worst = order[flagged[order]]
         n_flagged = len(worst)
-        n_told = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        told = worst[:n_told] if n_flagged or as_json else order[: min(NEAREST, n_told)]
+        n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
+        told = worst[:n_shown] if n_flagged or as_json else order[: min(NEAREST, n_shown)]
         findings = found.explain_rows(told)
         if output is not None:
-            schema = (cells_schema if cells else rows_schema)(found.places.key_type)
+            schema = (cells_schema if cells else rows_schema)(found.labels.key_type)
             with open_sink(output, schema, csv_safe=csv_safe) as write:
                 write(cells_table(found, worst) if cells else rows_table(found, flagged))
     if report is not None:

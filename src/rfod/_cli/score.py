@@ -58,7 +58,7 @@ def score(
     from rfod._cli.inputs import as_model_reads, open_model
     from rfod._cli.streaming import Answers, judge_source, targets_for
     from rfod._findings.rule import Rule
-    from rfod._io.places import expand, open_query, open_source
+    from rfod._io.locations import expand, open_query, open_source
 
     choosing.check()
     read_options = reading.options(batch_rows)
@@ -80,8 +80,8 @@ def score(
             source = open_query(str(reading.database), reading.sql, read_options)
         else:
             source = open_source(place, read_options)
-        n_told = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        tally = judge_source(fitted, source, key, Answers(rule, target, cells, n_told, csv_safe), reporter, jobs)
+        n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
+        tally = judge_source(fitted, source, key, Answers(rule, target, cells, n_shown, csv_safe), reporter, jobs)
         if as_json:
             summaries.append(
                 {

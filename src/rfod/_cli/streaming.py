@@ -19,7 +19,7 @@ from rfod._cli.inputs import check_key
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.rule import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
-from rfod._io.places import check_not_input
+from rfod._io.locations import check_not_input
 from rfod._io.source import Batch, Source, joined
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, check_target, format_of, open_sink
@@ -77,10 +77,10 @@ class Answers:
     target, and are copied with their flags when all is known.
     """
 
-    def __init__(self, rule: Rule, output: str | None, cells: bool, n_told: int, csv_safe: bool = False) -> None:
+    def __init__(self, rule: Rule, output: str | None, cells: bool, n_shown: int, csv_safe: bool = False) -> None:
         self._rule = StreamRule(rule)
         self._output, self._cells, self._csv_safe = output, cells, csv_safe
-        self.worst = WorstRows(n_told)
+        self.worst = WorstRows(n_shown)
         self._stack = ExitStack()
         self._write: Callable[[pa.Table], None] | None = None
         self._waiting: Any = None
@@ -102,7 +102,7 @@ class Answers:
         if self._output is None:
             return
         if self._schema is None:
-            self._open((cells_schema if self._cells else rows_schema)(found.places.key_type))
+            self._open((cells_schema if self._cells else rows_schema)(found.labels.key_type))
         assert self._write is not None
         if not self._cells:
             self._write(rows_table(found, candidates))

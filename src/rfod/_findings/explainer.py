@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._findings.conditions import Condition, grouped
 from rfod._findings.explanations import CellExplanation, RowExplanation
-from rfod._findings.findings import RARE, Findings, Places, Positions
+from rfod._findings.findings import RARE, Findings, Positions, RowLabels
 from rfod._findings.reasons import Contrast, Reasons
 from rfod._findings.wording import (
     Evidence,
@@ -30,7 +30,7 @@ from rfod._findings.wording import (
     value_sentence,
 )
 from rfod._model.blame import Repair
-from rfod._model.judge import Rows, code_rows
+from rfod._model.judge import EncodedRows, code_rows
 from rfod._model.judged import JudgedTable
 from rfod._table.values import UNSEEN
 
@@ -62,8 +62,8 @@ class _Cell:
 class Explainer:
     """Explains rows and cells of a judged table."""
 
-    def __init__(self, judged: JudgedTable, places: Places) -> None:
-        self.judged, self.places = judged, places
+    def __init__(self, judged: JudgedTable, labels: RowLabels) -> None:
+        self.judged, self.labels = judged, labels
 
     @cached_property
     def reasons(self) -> Reasons:
@@ -82,16 +82,16 @@ class Explainer:
         cells: list[list[CellExplanation]] = [[] for _ in rows]
         for (place, _), cell in sorted(zip(chosen, explained, strict=True), key=lambda entry: not entry[1].blamed):
             # a cell that is unusual only beside one to blame is left out where most rows are like it
-            if cell.blamed or not cells[place] or 2 * cell.n_agree > cell.n_such:
+            if cell.blamed or not cells[place] or 2 * cell.n_contradicting > cell.n_such:
                 cells[place].append(cell)
-        places, key = self.places, self.places.key
+        labels, key = self.labels, self.labels.key
         keys = [HIDDEN if key in hidden else None] * len(rows)
-        if places.keys is not None and key not in hidden:
-            keys = places.keys.take(pa.array(rows)).to_pylist()
+        if labels.keys is not None and key not in hidden:
+            keys = labels.keys.take(pa.array(rows)).to_pylist()
         return [
             RowExplanation(
-                row=row + places.first_row,
-                line=None if places.lines is None else int(places.lines[row]),
+                row=row + labels.first_row,
+                line=None if labels.lines is None else int(labels.lines[row]),
                 key=value,
                 key_column=key,
                 score=float(judged.row_scores[row]),
@@ -150,7 +150,7 @@ class Explainer:
             explained |= {n: column.explain(i, cells[n]) for i, n in enumerate(members)}
         return [explained[n] for n in range(len(cells))]
 
-    def _with_repaired(self, read: Rows, repairs: Sequence[Repair]) -> Rows:
+    def _with_repaired(self, read: EncodedRows, repairs: Sequence[Repair]) -> EncodedRows:
         """Rows as they are, and once more with the cells to blame repaired."""
         n_rows = len(read)
         encoded = [np.concatenate([column, column]) for column in read.encoded]
@@ -164,9 +164,9 @@ class Explainer:
 class _ColumnExplainer:
     """Explains cells of column j; `rows` has one row per cell."""
 
-    def __init__(self, explainer: Explainer, j: int, rows: Rows, hidden: Collection[str]) -> None:
+    def __init__(self, explainer: Explainer, j: int, rows: EncodedRows, hidden: Collection[str]) -> None:
         self._judged, self._reasons, self._j, self._rows = explainer.judged, explainer.reasons, j, rows
-        self._model = self._judged.model
+        self._model, self._first_row = self._judged.model, explainer.labels.first_row
         self._column = self._model.schema.columns[j]
         self._sample = self._model.sample.values[j]
         self._is_hidden = self._column.name in hidden
@@ -196,7 +196,7 @@ class _ColumnExplainer:
             values = (float(cell.values[self._j]), expected.value, float(self._low[i]), float(self._high[i]))
             numbers = tuple(value if np.isfinite(value) else None for value in values)
         explanation = CellExplanation(
-            row=cell.row,
+            row=cell.row + self._first_row,
             column=self._column.name,
             kind=cell.kind,
             observed=cell.observed,
@@ -211,7 +211,7 @@ class _ColumnExplainer:
             blamed=cell.blamed,
             conditions=conditions,
             n_such=evidence.n_such,
-            n_agree=evidence.n_agree,
+            n_contradicting=evidence.n_contradicting,
             claim=f"not {evidence.claim}" if evidence.negative else evidence.claim,
             suggestion=cell.suggestion,
             sentence=self._sentence(cell, expected, conditions, evidence),
@@ -274,7 +274,7 @@ class _ColumnExplainer:
 
     def _evidence(self, conditions: Sequence[Condition], usable: Mask, cell: _Cell, expected: Expected) -> Evidence:
         for condition in conditions:
-            usable = usable & self._reasons.met(condition)
+            usable = usable & self._reasons.sampled_rows_meeting(condition)
         such, observed = self._sample[usable], cell.values[self._j]
         if self._column.is_categorical:
             return categorical_evidence(self._column, such, int(observed), int(cell.expected), cell.observed)

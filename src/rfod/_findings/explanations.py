@@ -38,7 +38,7 @@ class CellExplanation:
     """What holds for the row and makes the expected value what it is; empty when nothing narrows it."""
     n_such: int
     """Training rows of the model's sample that meet the conditions and have a value, without the row itself."""
-    n_agree: int
+    n_contradicting: int
     """How many of them speak against the cell, in the way `claim` says."""
     claim: str
     """What those rows are like, such as "at most 42" or "carrier = DHL"."""

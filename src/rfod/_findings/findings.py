@@ -40,7 +40,7 @@ FIELDS = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RowLabels:
     """How rows are found again: by key, line of a text file, or number."""
 
     key: str | None = None

@@ -15,7 +15,7 @@ from rfod._findings.explainer import Explainer
 from rfod._findings.explanations import CellExplanation
 from rfod._findings.findings import Findings, Positions
 from rfod._findings.reasons import Clause
-from rfod._model.judge import Rows
+from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
 from rfod._table.bins import Feature
 
@@ -85,7 +85,7 @@ class _Group:
 class _Base:
     """Rows of the table that findings are compared with, and how often each code of each feature occurs in them."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: EncodedRows) -> None:
         self.rows = rows
         self.counts = [np.bincount(codes, minlength=N_CODES) for codes in rows.block.T]
 
@@ -97,7 +97,7 @@ def find_patterns(
     judged = explainer.judged
     cells = sorted(set(_to_blame(judged, rows, wanted)), key=lambda cell: (-judged.surprise[cell], cell))
     members: dict[tuple[int, str], list[int]] = {}
-    for (row, j), what in zip(cells, _whats(judged, cells, hidden), strict=True):
+    for (row, j), what in zip(cells, _deviations(judged, cells, hidden), strict=True):
         members.setdefault((j, what), []).append(row)
     n_rows = len(judged)
     base = _Base(judged.rows(np.arange(0, n_rows, max(1, n_rows // BASE_ROWS))))
@@ -126,27 +126,27 @@ def _to_blame(judged: JudgedTable, rows: Positions, wanted: NDArray[np.bool_]) -
             yield row, int(np.argmax(surprise))
 
 
-def _whats(judged: JudgedTable, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[str]:
+def _deviations(judged: JudgedTable, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[str]:
     """In which way each cell is off."""
     findings = Findings.of_cells(judged, cells)
     encoded = judged.rows(findings.rows).encoded
-    whats = []
+    deviations = []
     for place, ((row, j), kind) in enumerate(zip(cells, findings.kinds, strict=True)):
         text, column = findings.observed[place], judged.model.schema.columns[j]
         if column.name in hidden:
-            whats.append("is not what was expected")
+            deviations.append("is not what was expected")
         elif kind == "missing":
-            whats.append("is missing")
+            deviations.append("is missing")
         elif kind == "present":
-            whats.append("has a value, which it practically never has")
+            deviations.append("has a value, which it practically never has")
         elif kind in ("unseen", "near miss"):
-            whats.append(f"is '{text}' (never seen in training)")
+            deviations.append(f"is '{text}' (never seen in training)")
         elif column.is_categorical:
-            whats.append(f"is {category_text(text)} instead of {category_text(findings.expected[place])}")
+            deviations.append(f"is {category_text(text)} instead of {category_text(findings.expected[place])}")
         else:
             is_high = float(encoded[j][place]) > float(judged.cells.expected[j][row])
-            whats.append("is too high" if is_high else "is too low")
-    return whats
+            deviations.append("is too high" if is_high else "is too low")
+    return deviations
 
 
 def _split(
@@ -164,7 +164,7 @@ def _split(
         condition = _shared(explainer, j, read, base, reasons, hidden)
         if condition is None:
             break
-        meets = explainer.reasons.meets(condition, read.encoded)
+        meets = explainer.reasons.rows_meeting(condition, read.encoded)
         if meets.sum() < FEWEST:
             break
         yield _Group(j, left[meets].tolist(), condition)
@@ -174,14 +174,14 @@ def _split(
 
 
 def _shared(
-    explainer: Explainer, j: int, read: Rows, base: _Base, reasons: Sequence[Condition], hidden: Collection[str]
+    explainer: Explainer, j: int, read: EncodedRows, base: _Base, reasons: Sequence[Condition], hidden: Collection[str]
 ) -> Condition | None:
     """The condition that sets rows apart most clearly, if any does.
 
     Reasons of single findings are tried, and any value or range of another column that the rows have in common; these
     must set them apart more clearly, since there are many and they are made to fit.
     """
-    model, meets = explainer.judged.model, explainer.reasons.meets
+    model, meets = explainer.judged.model, explainer.reasons.rows_meeting
     best: Condition | Clause | None = None
     best_gain, n_tried = CLEARLY, len(model.features) * MOST_VALUES
     for condition in dict.fromkeys(reasons):

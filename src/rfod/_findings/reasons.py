@@ -25,7 +25,7 @@ from rfod._findings.conditions import (
 )
 from rfod._forest import layout
 from rfod._forest.forest import NO_BAG, Forest
-from rfod._model.judge import Rows, code_rows
+from rfod._model.judge import EncodedRows, code_rows
 from rfod._model.model import Model
 
 Integers = NDArray[np.int64]
@@ -91,8 +91,8 @@ def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.
     trees = forest.trees
     tree, row = (grid.ravel() for grid in np.indices((trees.n_trees, len(block))))
     if in_bag.size:
-        may_speak = (in_bag == 0) | in_bag.all(axis=0)
-        tree, row = tree[may_speak.ravel()], row[may_speak.ravel()]
+        is_usable = (in_bag == 0) | in_bag.all(axis=0)
+        tree, row = tree[is_usable.ravel()], row[is_usable.ravel()]
     start = trees.word_starts[tree]
     at = start.copy()
     met: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] * 7]
@@ -182,7 +182,7 @@ class Reasons:
         """(feature, row of the sample); as whole numbers, which are counted without being converted."""
         return np.ascontiguousarray(code_rows(self.model, self.model.sample.values).block.T, dtype=np.int64)
 
-    def walk(self, j: int, rows: Rows) -> Steps:
+    def walk(self, j: int, rows: EncodedRows) -> Steps:
         """The splits that rows meet in the forest of column j."""
         return walk(self.model.forests[j], rows.block, rows.in_bag(j))
 
@@ -200,7 +200,7 @@ class Reasons:
     ) -> list[Clause]:
         """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of."""
         candidates = list(self._candidates(j, steps, row, own_codes, without))
-        liking = self._liking(steps, row, candidates)
+        preference = self._preference(steps, row, candidates)
         usable = contrast.usable
         stats = np.stack([usable, usable * contrast.distance, usable & contrast.as_extreme], axis=1)
         stats = stats.astype(np.float64)
@@ -213,7 +213,7 @@ class Reasons:
             sums = self._sums(candidates, left, stats[left])
             values = np.where(sums[:, 0] >= fewest, self._objective(sums, overall), np.inf)
             chance = CHANCE * (1 + len(chosen)) / np.sqrt(np.maximum(sums[:, 0], 1))
-            place = int(np.argmin(values + chance - liking))
+            place = int(np.argmin(values + chance - preference))
             if not values[place] <= best - CLEARLY - chance[place]:
                 break
             best, clause = float(values[place]), candidates[place]
@@ -225,10 +225,10 @@ class Reasons:
                 chosen.append(clause)
             used = {other.feature for other in chosen if other.codes is not None or other.high == 0}
             stay = [n for n, other in enumerate(candidates) if other.feature not in used and n != place]
-            candidates, liking = [candidates[n] for n in stay], liking[stay]
+            candidates, preference = [candidates[n] for n in stay], preference[stay]
         return self._needed(chosen, stats, overall, best)
 
-    def _liking(self, steps: Steps, row: int, candidates: Sequence[Clause]) -> Floats:
+    def _preference(self, steps: Steps, row: int, candidates: Sequence[Clause]) -> Floats:
         """Which of equally telling candidates to take: what the trees split on first, one category before several."""
         part = steps.of(row)
         total = np.bincount(steps.feature[part], FADING ** steps.depth[part], minlength=len(self.model.features))
@@ -346,12 +346,12 @@ class Reasons:
         own = feature.numbers(np.atleast_1d(np.asarray(values[feature.column], dtype=np.float64)))
         return range_condition(column, feature, clause.low, clause.high, self.numbers(clause.feature), own)
 
-    def met(self, condition: Condition) -> Mask:
+    def sampled_rows_meeting(self, condition: Condition) -> Mask:
         """Rows of the sample that meet a condition, by their values and not their codes."""
         j, feature = self._feature_of(condition)
         return holds(condition, self.model.schema.columns[j], feature, self.model.sample.values[j])
 
-    def meets(self, condition: Condition, encoded: Sequence[NDArray[Any]]) -> Mask:
+    def rows_meeting(self, condition: Condition, encoded: Sequence[NDArray[Any]]) -> Mask:
         """Which rows, given by their encoded columns, meet a condition."""
         j, feature = self._feature_of(condition)
         return holds(condition, self.model.schema.columns[j], feature, encoded[j])

@@ -38,7 +38,7 @@ DIGITS = 4  # of a number whose range is not known
 STEPS = 10  # that a range is divided into, at least
 MOST_TRIES = 8
 _STEPS_OF_TIME = (SECONDS_PER_DAY, 3600, 60, 1)
-RARE, RAREST = 0.1, 1e-6
+RARE_SHARE, RAREST_SHARE = 0.1, 1e-6
 
 
 # --------------------------------------------------------------------------------------------------- what was expected
@@ -124,17 +124,17 @@ class Evidence:
     """So many of so many rows are like this."""
 
     n_such: int
-    n_agree: int
+    n_contradicting: int
     claim: str
     """What the agreeing rows are, after "have" or "are": see `verb`."""
     verb: str
     negative: bool = False
-    """The claim is what rows are not: `n_agree` is the number of rows it does not hold for."""
+    """The claim is what rows are not: `n_contradicting` is the number of rows it does not hold for."""
 
     @property
     def is_telling(self) -> bool:
         """Whether most rows agree: only then are they held against the cell."""
-        return self.n_agree >= FEWEST_AGREEING * max(1, self.n_such)
+        return self.n_contradicting >= FEWEST_AGREEING * max(1, self.n_such)
 
 
 def numeric_evidence(column: Column, such: Floats, observed: float, low: float, high: float) -> Evidence:
@@ -143,17 +143,17 @@ def numeric_evidence(column: Column, such: Floats, observed: float, low: float, 
     name, n_such = name_text(column.name), len(such)
     values, counts = np.unique(such, return_counts=True)
     if n_such and counts.max() >= SAME * n_such and values[np.argmax(counts)] != observed:
-        n_agree, value = int(counts.max()), float(values[np.argmax(counts)])
-        return Evidence(n_such, n_agree, f"{name} = {_text(column, value)}", "have")
+        n_contradicting, value = int(counts.max()), float(values[np.argmax(counts)])
+        return Evidence(n_such, n_contradicting, f"{name} = {_text(column, value)}", "have")
     is_high = observed > (low + high) / 2
     side = np.sort(such if is_high else -such)
     mark = observed if is_high else -observed
     inside = side[side < mark]
     if len(inside) < FEWEST_AGREEING * n_such or not n_such:
-        n_agree = int(np.count_nonzero((such >= low) & (such <= high)))
+        n_contradicting = int(np.count_nonzero((such >= low) & (such <= high)))
         if low == high:
-            return Evidence(n_such, n_agree, f"{name} = {_text(column, low)}", "have")
-        return Evidence(n_such, n_agree, f"between {_text(column, low)} and {_text(column, high)}", "are")
+            return Evidence(n_such, n_contradicting, f"{name} = {_text(column, low)}", "have")
+        return Evidence(n_such, n_contradicting, f"between {_text(column, low)} and {_text(column, high)}", "are")
     n_dropped = np.arange(min(len(inside), 1 + int(MOST_LEFT_OUT * n_such)))
     bounds = inside[len(inside) - 1 - n_dropped]
     bounds = bounds[: max(1, int(np.count_nonzero(bounds >= (high if is_high else -low))))]
@@ -161,12 +161,12 @@ def numeric_evidence(column: Column, such: Floats, observed: float, low: float, 
     gained = (mark - bounds) if np.isfinite(mark) else -n_dropped
     kept = int(np.argmax(gained * (1 - COST_PER_SHARE * n_dropped / n_such - COST_OF_ANY * (n_dropped > 0))))
     limit = float(bounds[kept])
-    n_agree = int(np.count_nonzero(side <= limit))
+    n_contradicting = int(np.count_nonzero(side <= limit))
     beyond = float(min(side[side > limit].min(initial=np.inf), mark))
     if column.kind == "numeric":
         rounder = rounded_up(limit, BOUND_DIGITS)
         limit = rounder if limit <= rounder < beyond else limit
-    return Evidence(n_such, n_agree, _bound(column, limit if is_high else -limit, is_high), "are")
+    return Evidence(n_such, n_contradicting, _bound(column, limit if is_high else -limit, is_high), "are")
 
 
 def _bound(column: Column, value: float, is_high: bool) -> str:
@@ -195,18 +195,18 @@ def categorical_evidence(
 def evidence_words(evidence: Evidence, rows: tuple[str, str]) -> str:
     """As half a sentence; `rows` is what the rows are called: one, many."""
     one, many = rows
-    n_such, n_agree, claim = evidence.n_such, evidence.n_agree, evidence.claim
+    n_such, n_contradicting, claim = evidence.n_such, evidence.n_contradicting, evidence.claim
     if evidence.negative:
-        n_against = n_such - n_agree
+        n_against = n_such - n_contradicting
         if n_against == 0:
             return f"none of {n_such:,} {many} has {claim}" if n_such > 1 else f"the only {one} does not have {claim}"
         few = "only " if n_against <= FEW * n_such else ""
         return f"{few}{n_against:,} of {n_such:,} {many} {'has' if n_against == 1 else 'have'} {claim}"
     singular = "has" if evidence.verb == "have" else "is"
-    if n_agree == n_such:
+    if n_contradicting == n_such:
         every = "both" if n_such == 2 else f"all {n_such:,}"
         return f"{every} {many} {evidence.verb} {claim}" if n_such > 1 else f"the only {one} {singular} {claim}"
-    return f"{n_agree:,} of {n_such:,} {many} {singular if n_agree == 1 else evidence.verb} {claim}"
+    return f"{n_contradicting:,} of {n_such:,} {many} {singular if n_contradicting == 1 else evidence.verb} {claim}"
 
 
 # ------------------------------------------------------------------------------------------------------------ sentences
@@ -264,9 +264,9 @@ def rarity_words(p_value: float) -> str:
     """How many ordinary rows are as unusual."""
     if math.isnan(p_value):
         return "not judged"
-    if p_value > RARE:
+    if p_value > RARE_SHARE:
         return f"{100 * p_value:.0f} % of ordinary rows are as unusual"
-    if p_value < RAREST:
+    if p_value < RAREST_SHARE:
         return "fewer than 1 in a million ordinary rows are as unusual"
     n_rows = 1 / p_value
     rounded = round(n_rows, 1 - math.floor(math.log10(n_rows)))

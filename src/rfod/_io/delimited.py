@@ -60,7 +60,7 @@ class DelimitedSource(TextSource):
         """Rows whose line is not known yet."""
 
     def blocks(self) -> Generator[Block, None, None]:
-        """The first rows are one block, so that there are enough of them to decide what each column holds."""
+        """The first 100,000 rows are one block, enough to decide what each column holds; later ones pass as parsed."""
         n_rows = 0
         tables, lines = [], []
         with self.open_text() as text:

@@ -61,7 +61,7 @@ class ReadOptions:
     header: bool | None = None
     kinds: Mapping[str, Any] = field(default_factory=dict)
     """Kinds of text columns: a kind of column, "dmy" or "mdy" for dates by the order of day and month, or the
-    `Reading` of a fitted column."""
+    `ColumnFormat` of a fitted column."""
     fixed_kinds: frozenset[str] = frozenset()
     """Columns whose kind comes from a fitted model."""
     columns: frozenset[str] | None = None
@@ -80,7 +80,7 @@ class ReadOptions:
 
 
 @dataclass
-class Places:
+class Occurrences:
     """How often something happened, and the first places."""
 
     count: int = 0
@@ -104,15 +104,15 @@ class Notes:
     """What a reader noticed and did about it, once per matter instead of once per line."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Places] = {}
+        self._places: dict[str, Occurrences] = {}
 
     def add(self, text: str) -> None:
         """Note something that has no count; the same text is kept once."""
         self.places(text).count = 1
 
-    def places(self, text: str) -> Places:
+    def places(self, text: str) -> Occurrences:
         """The places of a matter, to add to; its text holds "{count}" and "{places}"."""
-        return self._places.setdefault(text, Places())
+        return self._places.setdefault(text, Occurrences())
 
     def unreadable(self, column: str, wanted: str, count: int, examples: Sequence[tuple[str, int | None]]) -> None:
         """Note values of a column that are no number, date or the like; examples are values with their lines."""

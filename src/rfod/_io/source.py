@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._io.interface import InputError, Notes, ReadOptions
 from rfod._table.kinds import NATURAL_KIND, find_reading, kind_of
-from rfod._table.kinds.base import MISSING_TEXTS, ORDERS, Reading, Sample, sample_values, trimmed, without
+from rfod._table.kinds.base import MISSING_TEXTS, ORDERS, ColumnFormat, TextSample, sample_values, trimmed, without
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, open_table
 from rfod._table.values import family, parse_arrow_type
@@ -32,10 +32,10 @@ class Planner:
 
     name: str
     notes: Notes
-    kinds: Mapping[str, str | Reading]
+    kinds: Mapping[str, str | ColumnFormat]
     decimal: str | None = None
     fixed: frozenset[str] = frozenset()
-    readings: dict[str, Reading | None] | None = None
+    readings: dict[str, ColumnFormat | None] | None = None
     """Of the columns of text; None for those that stay text."""
     _n_present: dict[str, int] = field(default_factory=dict)
     _n_odd: dict[str, int] = field(default_factory=dict)
@@ -53,16 +53,16 @@ class Planner:
         parsed = [name for name in texts if self.readings.get(name) is not None]
         return pa.table({name: read.get(name, table.column(name)) for name in table.column_names}), table.select(parsed)
 
-    def _decide(self, name: str, values: pa.ChunkedArray, decimal: str) -> Reading | None:
+    def _decide(self, name: str, values: pa.ChunkedArray, decimal: str) -> ColumnFormat | None:
         """By what the caller says; otherwise by what nearly all values are."""
         given = self.kinds.get(name)
-        if isinstance(given, Reading):
+        if isinstance(given, ColumnFormat):
             return given
         order = given if given in ORDERS else ""
         kind = "datetime" if order else "numeric" if given == "number" else given
         if kind not in (None, *KINDS):
             return None
-        sample = Sample(name, values, decimal, self.decimal is not None, order, way="--type {name!r}={kind}")
+        sample = TextSample(name, values, decimal, self.decimal is not None, order, way="--type {name!r}={kind}")
         reading = find_reading(sample, kind)
         for remark in sample.remarks:
             self.notes.add(remark)
@@ -122,7 +122,7 @@ class Batch:
     """Line of each row in its text file, from 1."""
     texts: pa.Table | None = None
     """The columns that were parsed, as they were written."""
-    readings: Mapping[str, Reading | None] | None = None
+    readings: Mapping[str, ColumnFormat | None] | None = None
     """How columns of text were parsed, None for those that stay text; None for a source that holds values."""
 
     @property
@@ -170,7 +170,7 @@ class Source:
         options = self.options
         planner = Planner(self.name, self.notes, options.kinds, options.decimal, options.fixed_kinds)
         schema: pa.Schema | None = None
-        readings: Mapping[str, Reading | None] | None = None
+        readings: Mapping[str, ColumnFormat | None] | None = None
         known: set[str] = set()
         with closing(self.blocks()) as blocks:
             for table, lines in blocks:
@@ -269,11 +269,11 @@ def _differing(name: str, wanted: Sequence[str], found: Sequence[str]) -> str:
     return f"{name}: other columns than the files before it: {' and '.join(parts)}. Hint: read them one by one."
 
 
-def _readings(schema: pa.Schema) -> dict[str, Reading | None]:
+def _readings(schema: pa.Schema) -> dict[str, ColumnFormat | None]:
     """How to read later rows that hold text where the first rows hold values."""
     kinds = {field.name: NATURAL_KIND.get(family(field.type)) for field in schema}
     return {
-        field.name: Reading(kind, arrow_type=str(field.type))
+        field.name: ColumnFormat(kind, arrow_type=str(field.type))
         for field in schema
         if (kind := kinds[field.name]) in ("numeric", "boolean", "datetime")
     }

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rfod._io.archives import add_member, open_archive
 from rfod._io.source import Batch
-from rfod._table.kinds.base import Reading
+from rfod._table.kinds.base import ColumnFormat
 from rfod.exceptions import ModelFormatError
 
 MEMBER = "source.json"
@@ -41,7 +41,7 @@ class RowSampler:
         self._below = 1.0
         self._parts: list[tuple[pa.Table, NDArray[np.float64]]] = []
         """Rows with their random numbers."""
-        self._readings: Mapping[str, Reading | None] | None = None
+        self._readings: Mapping[str, ColumnFormat | None] | None = None
         self._n_kept = 0
         self.n_seen = 0
 

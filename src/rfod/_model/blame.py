@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rfod._model.calibrate import surprise
 from rfod._model.executor import Executor
-from rfod._model.judge import Rows, code_rows, judge
-from rfod._model.model import Judged, Model
+from rfod._model.judge import EncodedRows, code_rows, judge
+from rfod._model.model import JudgedCells, Model
 
 Floats = NDArray[np.float64]
 CANDIDATES = 5  # cells tried per row and round, the most surprising ones
@@ -53,7 +53,7 @@ def ordinary_limit(n_columns: int) -> float:
     return float(np.log10(n_columns / ORDINARY))
 
 
-def repair(model: Model, rows: Rows, cells: Judged, executor: Executor) -> list[Repair]:
+def repair(model: Model, rows: EncodedRows, cells: JudgedCells, executor: Executor) -> list[Repair]:
     """Replace the cells to blame, row by row; `cells` are the judged cells of the rows as they are."""
     found: list[Repair] = []
     for start in range(0, len(rows), BATCH_ROWS):
@@ -62,7 +62,7 @@ def repair(model: Model, rows: Rows, cells: Judged, executor: Executor) -> list[
     return found
 
 
-def _repair_batch(model: Model, rows: Rows, cells: Judged, executor: Executor) -> list[Repair]:
+def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor: Executor) -> list[Repair]:
     current = surprise(model.columns, cells)
     n_rows, n_columns = current.shape
     limit = ordinary_limit(n_columns)

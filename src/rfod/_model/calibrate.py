@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 if TYPE_CHECKING:
-    from rfod._model.model import ColumnForest, ColumnModel, Judged
+    from rfod._model.model import ColumnForest, ColumnModel, JudgedCells
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def fit_tail(known: Floats, is_categorical: bool, robust: bool) -> Tail:
     return Tail(known, start, share_surprise(n_tail, n_known), slope)
 
 
-def surprise(columns: Sequence[ColumnModel], cells: Judged, bounded: bool = False) -> Floats:
+def surprise(columns: Sequence[ColumnModel], cells: JudgedCells, bounded: bool = False) -> Floats:
     """(rows, columns): -log10 of how likely a cell at least as unusual is, gaps included; 0 for cells without any tree.
 
     `bounded`: no category counts for more than its forest says. In the sum of a row, many columns whose categories

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rfod._forest.forest import Forest
 from rfod._forest.leaf_sample import LeafSample, gather
-from rfod._model.judge import Rows, code_rows
+from rfod._model.judge import EncodedRows, code_rows
 from rfod._model.model import Model
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,12 @@ def sort_into_leaves(forest: Forest, values: NDArray[Any], block: NDArray[np.uin
 
 
 def middle_offsets(
-    leaf_sample: LeafSample, values: Floats, rows: Rows, j: int, own: NDArray[np.int64], in_bag: NDArray[np.uint8]
+    leaf_sample: LeafSample,
+    values: Floats,
+    rows: EncodedRows,
+    j: int,
+    own: NDArray[np.int64],
+    in_bag: NDArray[np.uint8],
 ) -> Floats:
     """How far from the middle of its distribution each row's value of numeric column j lies: 0 for the median, 1 for a
     value beyond all others; NaN where there is no value, or no row of the sample shares a leaf.
@@ -46,7 +51,7 @@ class Conditional:
         self._sample = code_rows(model, model.sample.values)
         self._leaf_samples: dict[int, LeafSample] = {}
 
-    def interval(self, rows: Rows, j: int, level: float) -> tuple[Floats, Floats]:
+    def interval(self, rows: EncodedRows, j: int, level: float) -> tuple[Floats, Floats]:
         """Between which values numeric column j lies in the share `level` of rows like each row; NaN where no row of
         the sample shares a leaf.
 
@@ -69,11 +74,11 @@ class Conditional:
             high[part] = np.where(has_weight, values[order[np.argmax(reached >= upper, axis=1)]], np.nan)
         return low, high
 
-    def shares(self, rows: Rows, j: int) -> Floats:
+    def shares(self, rows: EncodedRows, j: int) -> Floats:
         """(row, category): probability of every category of column j, given the rest of each row."""
         return self._model.forests[j].predict_shares(rows.block, rows.in_bag(j))
 
-    def _weights(self, rows: Rows, j: int) -> Iterator[tuple[slice, Floats]]:
+    def _weights(self, rows: EncodedRows, j: int) -> Iterator[tuple[slice, Floats]]:
         """(row, row of the sample), in batches."""
         if j not in self._leaf_samples:
             values = self._model.sample.values[j]

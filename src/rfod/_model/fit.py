@@ -18,8 +18,8 @@ from rfod._model import judge, scores
 from rfod._model.calibrate import fit_tail, spread_floor, strangeness
 from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
-from rfod._model.judge import Bags, Comparison, JudgedColumn, Rows
-from rfod._model.model import ColumnForest, ColumnModel, Judged, Model, Sample
+from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
+from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
 from rfod._table.bins import bin_table, fit_features
 from rfod._table.columns import Column
 from rfod._table.encode import encode_column
@@ -44,7 +44,7 @@ class Trained:
     """A model and the rows of its training table, with the trees that must not judge them."""
 
     model: Model
-    rows: Rows
+    rows: EncodedRows
 
 
 def train(
@@ -85,7 +85,7 @@ def train(
         usable = ~scores.highest(scores.row_means(cells.cell_scores, scores.weights(ranges, params, cells)), n_trimmed)
         columns, rows = fit.grow(usable)
     kept = _sample_rows(np.flatnonzero(usable), SAMPLE_ROWS, growth.seed)
-    sample = Sample(kept, tuple(column[kept] for column in encoded))
+    sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
     calibrated, cells = fit.calibrate(columns, rows, sample)
     parts = scores.row_parts(calibrated, params, cells)
     centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
@@ -106,7 +106,7 @@ class _Fit:
     executor: Executor
     progress: Progress
 
-    def grow(self, usable: NDArray[np.bool_]) -> tuple[tuple[ColumnForest, ...], Rows]:
+    def grow(self, usable: NDArray[np.bool_]) -> tuple[tuple[ColumnForest, ...], EncodedRows]:
         """One forest per column, grown on the usable rows; and all rows of the table."""
         all_usable = np.flatnonzero(usable)
         targets = [
@@ -117,7 +117,7 @@ class _Fit:
         scale = partial(scores.numeric_range, distance=self.params["distance"], alpha=self.params["alpha"])
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
         bags = Bags(forests, targets, self.growth.seed, len(usable))
-        rows = Rows(self.encoded, judge.as_block(self.predictors.codes), bags)
+        rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
 
     def _grow_forests(self, targets: Sequence[Target]) -> list[Forest]:
@@ -137,8 +137,8 @@ class _Fit:
         return [prune(target, parts[target.column], self.predictors, growth, len(targets)) for target in targets]
 
     def calibrate(
-        self, columns: Sequence[ColumnForest], rows: Rows, sample: Sample
-    ) -> tuple[tuple[ColumnModel, ...], Judged]:
+        self, columns: Sequence[ColumnForest], rows: EncodedRows, sample: TrainingSample
+    ) -> tuple[tuple[ColumnModel, ...], JudgedCells]:
         """Judge (a sample of) the training rows out of bag: the columns of the model, and the judged cells."""
         n_rows, seed = len(rows), self.growth.seed
         interval_rows = rows.take(_sample_rows(sample.rows, INTERVAL_ROWS, seed))
@@ -171,8 +171,8 @@ def _grow_run(run: Run, predictors: Predictors, targets: Sequence[Target], growt
 def _calibrate_part(
     part: judge.Part,
     comparison: Comparison,
-    interval_rows: Rows,
-    sample: Sample,
+    interval_rows: EncodedRows,
+    sample: TrainingSample,
     sample_block: NDArray[np.uint8],
     is_robust: bool,
 ) -> tuple[JudgedColumn | Floats, dict[str, Any]]:
@@ -210,7 +210,12 @@ def _sorted(values: Floats) -> Floats:
 
 
 def _fitness(
-    column: ColumnForest, rows: Rows, j: int, cells: JudgedColumn, shares: Floats | None, in_bag: NDArray[np.uint8]
+    column: ColumnForest,
+    rows: EncodedRows,
+    j: int,
+    cells: JudgedColumn,
+    shares: Floats | None,
+    in_bag: NDArray[np.uint8],
 ) -> float:
     """Out-of-bag fitness of one forest over the calibration rows that have a value and a prediction."""
     observed, expected = rows.encoded[j], cells.expected

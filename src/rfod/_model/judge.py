@@ -14,7 +14,7 @@ from rfod._forest.forest import NO_BAG, Forest, Target
 from rfod._forest.neighbours import Neighbours
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.executor import Executor, Progress, Threads, silent
-from rfod._model.model import ColumnForest, Judged, Model
+from rfod._model.model import ColumnForest, JudgedCells, Model
 from rfod._model.scores import Distance, categorical_scores, numeric_scores
 from rfod._table.bins import bin_table
 from rfod._table.encode import UNSEEN, encode_column
@@ -56,7 +56,7 @@ class Bags:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EncodedRows:
     """Rows as a model reads them, and, for rows of its training table, which trees must not judge them."""
 
     encoded: Sequence[NDArray[Any]]
@@ -71,16 +71,18 @@ class Rows:
     def __len__(self) -> int:
         return len(self.block)
 
-    def take(self, picked: NDArray[np.intp]) -> Rows:
+    def take(self, picked: NDArray[np.intp]) -> EncodedRows:
         """Some of the rows; a row may occur several times."""
         block = as_block(np.ascontiguousarray(self.block.T[:, picked]))
-        return Rows([column[picked] for column in self.encoded], block).like(self, picked)
+        return EncodedRows([column[picked] for column in self.encoded], block).like(self, picked)
 
-    def like(self, origin: Rows, picked: NDArray[np.intp]) -> Rows:
+    def like(self, origin: EncodedRows, picked: NDArray[np.intp]) -> EncodedRows:
         """These rows as variants of picked rows of `origin`: the same trees must not judge them."""
         if origin.bags is None:
             return self
-        return Rows(self.encoded, self.block, origin.bags, picked if origin.origin is None else origin.origin[picked])
+        return EncodedRows(
+            self.encoded, self.block, origin.bags, picked if origin.origin is None else origin.origin[picked]
+        )
 
     def in_bag(self, j: int) -> NDArray[np.uint8]:
         """(kept tree, row) 1 where the tree of column j was grown on the row; empty for rows of other tables."""
@@ -97,19 +99,19 @@ class Rows:
         return find(np.arange(len(self)) if self.origin is None else self.origin)
 
 
-def read_rows(model: Model, table: Table) -> Rows:
+def read_rows(model: Model, table: Table) -> EncodedRows:
     """The rows of a table that has the columns of the model, under their names."""
     return code_rows(model, [encode_column(table, column) for column in model.schema.columns])
 
 
-def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> Rows:
+def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> EncodedRows:
     """Rows from their encoded columns."""
     codes = bin_table(model.schema, model.features, encoded.__getitem__, len(encoded[0]))
-    return Rows(encoded, as_block(codes))
+    return EncodedRows(encoded, as_block(codes))
 
 
 class JudgedColumn(NamedTuple):
-    """Cells of one column: see `Judged`. All arrays have one number per row."""
+    """Cells of one column: see `JudgedCells`. All arrays have one number per row."""
 
     expected: NDArray[Any]
     cell_scores: Floats
@@ -123,7 +125,7 @@ class Comparison:
 
     columns: Sequence[ColumnForest]
     distance: Distance
-    rows: Rows
+    rows: EncodedRows
     points: tuple[Neighbours, NDArray[np.int64]] | None = None
     """If distances are wanted: the points to measure from, and the rows' own positions among them, -1 for others."""
 
@@ -162,7 +164,7 @@ class Comparison:
         neighbours, own = self.points
         return neighbours.distances([column[part] for column in self.rows.encoded], own[part])
 
-    def collect(self, parts: Iterable[Part], results: Iterable[JudgedColumn | Floats]) -> Judged:
+    def collect(self, parts: Iterable[Part], results: Iterable[JudgedColumn | Floats]) -> JudgedCells:
         """All cells, from the results of all parts."""
         n_rows, n_columns = len(self.rows), len(self.columns)
         expected = tuple(
@@ -175,12 +177,12 @@ class Comparison:
                 expected[j][part], scores[part, j], uncertainty[part, j], local[part, j] = result
             else:
                 nearest[part] = result
-        return Judged(expected, scores, uncertainty, local, nearest)
+        return JudgedCells(expected, scores, uncertainty, local, nearest)
 
 
 def judge(
-    model: Model, rows: Rows, executor: Executor, progress: Progress = silent, *, with_distances: bool = True
-) -> Judged:
+    model: Model, rows: EncodedRows, executor: Executor, progress: Progress = silent, *, with_distances: bool = True
+) -> JudgedCells:
     """Compare every cell with what the model expects. Distances from the model's neighbours are measured if its row
     score needs them, unless `with_distances` is off."""
     points = None
@@ -189,7 +191,7 @@ def judge(
     return compare(Comparison(model.columns, model.params["distance"], rows, points), executor, progress)
 
 
-def compare(comparison: Comparison, executor: Executor, progress: Progress = silent) -> Judged:
+def compare(comparison: Comparison, executor: Executor, progress: Progress = silent) -> JudgedCells:
     """Judge all cells of a comparison."""
     executor = comparison.executor(executor)
     parts, handles = comparison.parts(executor.n_workers), [executor.share(comparison)]

@@ -13,8 +13,8 @@ from rfod._model.blame import Repair, repair
 from rfod._model.calibrate import UNSEEN_SHARE, conformal_p_values, own_p_values, p_values, surprise
 from rfod._model.conditional import Conditional
 from rfod._model.executor import Threads
-from rfod._model.judge import Rows, read_rows
-from rfod._model.model import Judged, Model
+from rfod._model.judge import EncodedRows, read_rows
+from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import row_scores, weights
 from rfod._table.table import Table
 
@@ -34,9 +34,9 @@ class JudgedTable:
         self,
         model: Model,
         table: Table,
-        cells: Judged,
+        cells: JudgedCells,
         *,
-        read: Callable[[Any], Rows] | None = None,
+        read: Callable[[Any], EncodedRows] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.model, self.table, self.cells, self.n_jobs = model, table, cells, n_jobs
@@ -111,12 +111,12 @@ class JudgedTable:
         """What was expected in the place of a cell, as a distribution."""
         return Conditional(self.model)
 
-    def rows(self, picked: Positions) -> Rows:
+    def rows(self, picked: Positions) -> EncodedRows:
         """Picked rows as the model reads them."""
         return self._read(picked) if self._read is not None else self._all_rows.take(picked)
 
     @cached_property
-    def _all_rows(self) -> Rows:
+    def _all_rows(self) -> EncodedRows:
         return read_rows(self.model, self.table)
 
     def repairs(self, picked: Positions) -> list[Repair]:

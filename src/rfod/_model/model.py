@@ -21,7 +21,7 @@ MAX_NEIGHBOURS = 2_048  # rows of the sample that distances are measured from
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedCells:
     """The cells of a table against what a model expects: rows by modelled columns."""
 
     expected: tuple[NDArray[Any], ...]
@@ -35,14 +35,14 @@ class Judged:
     nearest: Floats
     """Per row, mean distance per column from the nearest row of the sample; all 0 unless the row score needs it."""
 
-    def take(self, rows: NDArray[np.intp]) -> Judged:
+    def take(self, rows: NDArray[np.intp]) -> JudgedCells:
         """Some of the rows."""
         arrays = (self.cell_scores, self.uncertainty, self.local, self.nearest)
-        return Judged(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
+        return JudgedCells(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class TrainingSample:
     """Training rows that the model keeps: intervals, reasons and distances are computed from them."""
 
     rows: NDArray[np.int64]
@@ -111,7 +111,7 @@ class Model:
     features: tuple[Feature, ...]
     columns: tuple[ColumnModel, ...]
     """In the order of `schema.columns`."""
-    sample: Sample
+    sample: TrainingSample
     seed: int
     params: Mapping[str, Any]
     """Parameters of the detector as given."""

@@ -26,7 +26,7 @@ from rfod._io.source_stats import MEMBER as FACTS_MEMBER
 from rfod._io.write import replaced
 from rfod._model.calibrate import fit_tail
 from rfod._model.judge import LAST_CLASS
-from rfod._model.model import ColumnModel, Model, Sample
+from rfod._model.model import ColumnModel, Model, TrainingSample
 from rfod._table.bins import features_from_json, features_to_json
 from rfod._table.columns import Column, Schema
 from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
@@ -186,7 +186,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         columns.append(ColumnModel(column, forest, n_rows=schema.n_rows, tail=tail, **own["column"]))
         sample.append(_to_sample(column, len(rows), **own["sample"]))
     of_rows = (arrays[name] for name in ("centres", "scales", "calibration"))
-    kept = Sample(rows, tuple(sample))
+    kept = TrainingSample(rows, tuple(sample))
     return Model(schema, features, tuple(columns), kept, header["seed"], header["params"], *of_rows)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rfod._model.calibrate import surprise
 
 if TYPE_CHECKING:
-    from rfod._model.model import ColumnModel, Judged, Model
+    from rfod._model.model import ColumnModel, JudgedCells, Model
 
 Floats = NDArray[np.float64]
 Distance = Literal["agd", "gower", "gower-iqr"]
@@ -127,7 +127,7 @@ def consensus(parts: Floats, centres: Floats, scales: Floats) -> Floats:
     return np.where(off >= 0, 1.0 + off, 1.0 / (1.0 + np.abs(off)))
 
 
-def weights(ranges: Floats, params: Mapping[str, Any], cells: Judged) -> Floats:
+def weights(ranges: Floats, params: Mapping[str, Any], cells: JudgedCells) -> Floats:
     """(rows, columns): the paper's W; all 1 for the plain mean."""
     if params["aggregation"] == "mean":
         return np.ones_like(cells.uncertainty)
@@ -136,7 +136,7 @@ def weights(ranges: Floats, params: Mapping[str, Any], cells: Judged) -> Floats:
     return confidence_weights(cells.uncertainty, np.where(ranges > 0, ranges, 1.0))
 
 
-def row_parts(columns: Sequence[ColumnModel], params: Mapping[str, Any], cells: Judged) -> Floats:
+def row_parts(columns: Sequence[ColumnModel], params: Mapping[str, Any], cells: JudgedCells) -> Floats:
     """(parts, rows): what the aggregation combines. For a consensus the paper's score, the surprise of the row and its
     distance from the nearest training row; otherwise one part, the score itself."""
     aggregation = params["aggregation"]
@@ -149,7 +149,7 @@ def row_parts(columns: Sequence[ColumnModel], params: Mapping[str, Any], cells: 
     return np.stack([mean, root_mean_squares(surprise(columns, cells, bounded=True)) ** 2, cells.nearest])
 
 
-def row_scores(model: Model, cells: Judged) -> Floats:
+def row_scores(model: Model, cells: JudgedCells) -> Floats:
     """How anomalous each row is, by the model's aggregation."""
     return consensus(row_parts(model.columns, model.params, cells), model.centres, model.scales)
 

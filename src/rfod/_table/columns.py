@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 
 from rfod._table.kinds import kind_of
-from rfod._table.kinds.base import ORDERS, Reading
+from rfod._table.kinds.base import ORDERS, ColumnFormat
 from rfod._table.values import Category, family, parse_arrow_type
 from rfod.exceptions import ModelFormatError
 from rfod.params import KINDS
@@ -47,9 +47,9 @@ class Column:
         return self.n_distinct <= 1
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ColumnFormat:
         """How its text is read."""
-        return Reading(self.kind, self.decimal, self.order, self.arrow_type)
+        return ColumnFormat(self.kind, self.decimal, self.order, self.arrow_type)
 
 
 _COLUMN_TYPES = {"name": str, "kind": str, "arrow_type": str, "categories": list, "n_missing": int, "n_distinct": int}

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from rfod._table.columns import Column, LeftOut, Schema
 from rfod._table.kinds import NATURAL_KIND, find_reading, kind_of
-from rfod._table.kinds.base import ORDERS, Reading, Sample, sample_values, trimmed
+from rfod._table.kinds.base import ORDERS, ColumnFormat, TextSample, sample_values, trimmed
 from rfod._table.kinds.categorical import Categorical
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, listed
@@ -107,7 +107,7 @@ class _Learned(NamedTuple):
     """What became of a column, and what to say about it."""
 
     found: Column | LeftOut
-    sample: Sample | None = None
+    sample: TextSample | None = None
     """Of a column of text that is read."""
     unread: str = ""
     """Values that count as missing, because they do not parse or are infinite."""
@@ -139,10 +139,10 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
     if found != "text":
         reading = (table.readings or {}).get(name)
     elif not is_declared and (table.readings is None if kind is None else kind_of(kind).reads_text):
-        sample = Sample(name, sample_values(values), decimal, order=override if override in ORDERS else "")
+        sample = TextSample(name, sample_values(values), decimal, order=override if override in ORDERS else "")
         reading = find_reading(sample, kind)
         if reading is None and kind is not None:
-            reading = Reading(kind, arrow_type=kind_of(kind).default_type)
+            reading = ColumnFormat(kind, arrow_type=kind_of(kind).default_type)
         if reading is not None:
             written = trimmed(values)
             kind, values = reading.kind, kind_of(reading.kind).parse(written, reading)
@@ -161,7 +161,7 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
     return _describe(draft, values, written, sample)
 
 
-def _describe(draft: Column, values: pa.ChunkedArray, written: pa.ChunkedArray, sample: Sample | None) -> _Learned:
+def _describe(draft: Column, values: pa.ChunkedArray, written: pa.ChunkedArray, sample: TextSample | None) -> _Learned:
     """The facts of a column whose kind is settled; `values` are plain, `written` before any parsing."""
     name, rules = draft.name, kind_of(draft.kind)
     from_text = draft.from_text or family(values.type) not in rules.natural

@@ -19,7 +19,7 @@ from rfod._table.objects import arrow_from_objects
 from rfod.exceptions import SchemaError
 
 if TYPE_CHECKING:
-    from rfod._table.kinds.base import Reading
+    from rfod._table.kinds.base import ColumnFormat
 
 LARGEST_EXACT = 2**53  # integer, up to which a float64 holds every one
 
@@ -41,7 +41,7 @@ class Table:
     _build: Build = field(repr=False, compare=False)
     texts: Mapping[str, pa.ChunkedArray] = field(default_factory=dict, repr=False, compare=False)
     """Columns that a source parsed from text, as they were written."""
-    readings: Mapping[str, Reading | None] | None = field(default=None, repr=False, compare=False)
+    readings: Mapping[str, ColumnFormat | None] | None = field(default=None, repr=False, compare=False)
     """How a source parsed its columns of text, None for those that stay text; None where no source decided."""
 
     def column(self, name: str, *, mixed_as_text: bool = False) -> pa.ChunkedArray:

@@ -133,9 +133,9 @@ def cells_json(found: Detection, cells: PageCells, texts: TextTable, hidden: Col
 def rows_json(found: Detection, picked: Positions, cells: PageCells, hide_keys: bool) -> dict[str, list[Any]]:
     """One list per property of the findings."""
     keys = found.keys.take(picked).to_pylist() if found.key is not None and not hide_keys else None
-    lines = found.places.lines
+    lines = found.labels.lines
     return {
-        "row": (picked + found.places.first_row).tolist(),
+        "row": (picked + found.labels.first_row).tolist(),
         "line": [] if lines is None else lines[picked].tolist(),
         "key": [] if keys is None else ["missing" if key is None else printable(key) for key in keys],
         "score": [rounded(score) for score in found.row_scores[picked].tolist()],

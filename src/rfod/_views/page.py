@@ -34,8 +34,7 @@ def write_report(
 ) -> None:
     """Write the findings as one HTML file that opens from disk, without a network, in any current browser.
 
-    Findings are chosen as by `Detection.flag`; where that is by a false discovery rate, rows with single cells that are
-    findings at the same rate (`Detection.flag_cells`) are there too. `redact` names columns whose values must not be in
+    Findings are chosen as by `Detection.flag`. `redact` names columns whose values must not be in
     the file; the key column may be one of them. `self_check` adds to each column what `rfod.self_check` found out.
     """
     check_target(os.fspath(path))
@@ -44,7 +43,7 @@ def write_report(
 
 
 def write_page(found: Detection, path: str | os.PathLike[str], *, rule: Mapping[str, Any], **content: Any) -> None:
-    """As `write_report`, with line numbers where the caller knows them."""
+    """Write the page without checking the target first."""
     limits = Limits()
     page = render(summarise(found, **rule, **content, limits=limits))
     while len(page) > MOST_BYTES and limits.findings > 1:

@@ -22,7 +22,7 @@ from rfod.exceptions import ParameterError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 # Figures have no background of their own. Every colour keeps its contrast on light and dark pages, and the two that
 # carry meaning differ for the colour-blind too.
@@ -102,7 +102,7 @@ def styled(figure: Figure, **layout: Any) -> Figure:
 # ---------------------------------------------------------------------------------------------------- rows and columns
 
 
-def picked_rows(found: Detection, rows: NDArray[Any] | Sequence[int]) -> Rows:
+def picked_rows(found: Detection, rows: NDArray[Any] | Sequence[int]) -> Positions:
     """Row positions from positions or a mask."""
     given = np.asarray(rows).ravel()
     if given.dtype == np.bool_:
@@ -124,7 +124,7 @@ def column_number(names: Sequence[str], name: str) -> int:
     return list(names).index(name)
 
 
-def row_labels(found: Detection, rows: Rows) -> list[str]:
+def row_labels(found: Detection, rows: Positions) -> list[str]:
     """Rows by their keys, or by their numbers where there is no key column."""
     return [as_text(key, 24) for key in found.keys.take(rows).to_pylist()]
 

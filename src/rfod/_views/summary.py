@@ -39,7 +39,7 @@ SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 
 DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
 
 
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 NEAREST = 20  # rows shown where none is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
@@ -159,8 +159,8 @@ def summarise(
     hide_keys = found.key is not None and found.key in hidden
     findings = rows_json(found, picked, cells, hide_keys)
     columns = columns_json(found, cells, hidden, self_check)
-    told_by_cell = cells_json(found, cells, texts, hidden)
-    told = {
+    cell_content = cells_json(found, cells, texts, hidden)
+    content = {
         "title": printable(title),
         "key": None if found.key is None or hide_keys else printable(found.key),
         "n_rows": len(found),
@@ -170,15 +170,15 @@ def summarise(
         "columns": columns,
         "patterns": patterns_json(found, picked, hidden, limits.patterns) if len(worst) else [],
         "findings": findings,
-        "cells": told_by_cell,
+        "cells": cell_content,
         "heat": heat_json(found, picked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
         "left_out": [[printable(name), str(why)] for name, why in found.judged.model.schema.left_out.items()],
     }
-    told["words"] = words(told)
-    told["cut"] = cut_words(told, limits)
-    return told | {"texts": texts.texts}
+    content["words"] = words(content)
+    content["cut"] = cut_words(content, limits)
+    return content | {"texts": texts.texts}
 
 
 def check_redact(found: Detection, redact: Collection[str]) -> frozenset[str]:
@@ -193,7 +193,7 @@ def check_redact(found: Detection, redact: Collection[str]) -> frozenset[str]:
     return frozenset(redact)
 
 
-def heat_json(found: Detection, picked: Rows, limits: Limits) -> dict[str, Any]:
+def heat_json(found: Detection, picked: Positions, limits: Limits) -> dict[str, Any]:
     """Surprise of the cells of the worst rows, in the columns where these rows surprise most."""
     rows = picked[: limits.heat_rows]
     values = np.nan_to_num(found.surprise[rows], nan=0.0)
@@ -210,28 +210,28 @@ def method_json(found: Detection) -> list[list[str]]:
     model = found.judged.model
     now = dt.datetime.now(dt.UTC)
     same = ", the same ones: each is judged only by trees that have not seen it" if found.judged.is_own else ""
-    told = [
+    content = [
         ["judged", f"{len(found):,} rows of {len(found.columns)} modelled columns"],
         ["fitted", f"{model.schema.n_rows:,} rows{same}"],
         ["seed", str(model.seed)],
     ]
     params = {name: value for name, value in model.params.items() if name not in ("verbose", "n_jobs")}
-    told += [[name, f"{v:.6g}" if isinstance(v, float) else printable(v)] for name, v in params.items()]
-    told += [[f"version of {name}", metadata.version(name)] for name in LIBRARIES]
-    told += [["version of Python", platform.python_version()], ["written", f"{now:%Y-%m-%d %H:%M} UTC"]]
-    return told
+    content += [[name, f"{v:.6g}" if isinstance(v, float) else printable(v)] for name, v in params.items()]
+    content += [[f"version of {name}", metadata.version(name)] for name in LIBRARIES]
+    content += [["version of Python", platform.python_version()], ["written", f"{now:%Y-%m-%d %H:%M} UTC"]]
+    return content
 
 
-def words(told: Mapping[str, Any]) -> list[str]:
+def words(content: Mapping[str, Any]) -> list[str]:
     """The summary in sentences."""
-    n, m = told["n_findings"], told["n_rows"]
+    n, m = content["n_findings"], content["n_rows"]
     sentences = []
     if n:
         share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
-        sentences.append(f"{share} ({told['rule']}).")
+        sentences.append(f"{share} ({content['rule']}).")
     else:
-        sentences.append(f"No row of {m:,} is a finding ({told['rule']}). The highest scores are shown below.")
-    columns = told["columns"]
+        sentences.append(f"No row of {m:,} is a finding ({content['rule']}). The highest scores are shown below.")
+    columns = content["columns"]
     blamed = sorted((column for column in columns if column["n_worst"]), key=lambda column: -column["n_worst"])
     if n and blamed and blamed[0]["n_worst"] > 1:
         named = ", ".join(f"{column['name']} ({column['n_worst']:,})" for column in blamed[:3])
@@ -243,32 +243,32 @@ def words(told: Mapping[str, Any]) -> list[str]:
             f"The other columns say little about {', '.join(blind[:5])}{rest}: "
             "there, only values that are rare as such can be found."
         )
-    if told["hidden"]:
-        sentences.append(f"The values of {', '.join(told['hidden'])} are hidden in this report.")
+    if content["hidden"]:
+        sentences.append(f"The values of {', '.join(content['hidden'])} are hidden in this report.")
     return sentences
 
 
-def cut_words(told: Mapping[str, Any], limits: Limits) -> list[str]:
+def cut_words(content: Mapping[str, Any], limits: Limits) -> list[str]:
     """What the report leaves out."""
     sentences = []
-    n_shown = len(told["findings"]["row"])
-    if told["n_findings"] > n_shown:
+    n_shown = len(content["findings"]["row"])
+    if content["n_findings"] > n_shown:
         sentences.append(
-            f"The {n_shown:,} findings with the highest scores of {told['n_findings']:,} are in this file."
+            f"The {n_shown:,} findings with the highest scores of {content['n_findings']:,} are in this file."
         )
-    if told["n_columns"] > limits.cells:
-        sentences.append(f"At most {limits.cells} cells of each finding are told, the most surprising ones.")
+    if content["n_columns"] > limits.cells:
+        sentences.append(f"At most {limits.cells} cells of each finding are shown, the most surprising ones.")
     if n_shown > limits.explained:
         sentences.append(
-            f"Reasons, cells to blame and the ranges of expected values are told for the first {limits.explained:,} "
+            f"Reasons, cells to blame and the ranges of expected values are shown for the first {limits.explained:,} "
             "findings."
         )
-    if len(told["patterns"]) == limits.patterns:
+    if len(content["patterns"]) == limits.patterns:
         sentences.append(f"The {limits.patterns} most common patterns are shown.")
-    if len(told["heat"]["columns"]) < told["n_columns"] or told["heat"]["n_rows"] < n_shown:
+    if len(content["heat"]["columns"]) < content["n_columns"] or content["heat"]["n_rows"] < n_shown:
         sentences.append(
-            f"The map shows the {told['heat']['n_rows']} worst rows and {len(told['heat']['columns'])} of "
-            f"{told['n_columns']} columns, those where these rows surprise most."
+            f"The map shows the {content['heat']['n_rows']} worst rows and {len(content['heat']['columns'])} of "
+            f"{content['n_columns']} columns, those where these rows surprise most."
         )
     return sentences
 
@@ -290,13 +290,13 @@ def columns_json(
     columns = cells.findings.columns
     n_worst = np.bincount(columns[cells.starts[:-1][np.diff(cells.starts) > 0]], minlength=len(model.schema.columns))
     n_cells = np.bincount(columns, minlength=len(model.schema.columns))
-    told = []
+    content = []
     for j, (column, forest, fitness) in enumerate(zip(model.schema.columns, model.forests, model.fitness, strict=True)):
         measure = "AUC" if forest.n_classes else "R²"
         order = np.argsort(-forest.importances, kind="stable")[:N_PREDICTORS].tolist()
         shares = [[k, rounded(float(forest.importances[k]), 3)] for k in order if forest.importances[k] > 0]
         recall = np.nan if self_check is None else self_check.recall(column=column.name)
-        told.append(
+        content.append(
             {
                 "name": printable(column.name),
                 "kind": column.kind,
@@ -313,10 +313,10 @@ def columns_json(
                 "values": None if column.name in hidden else distribution(column, model.sample.values[j]),
             }
         )
-    return told
+    return content
 
 
-def patterns_json(found: Detection, picked: Rows, hidden: Collection[str], most: int) -> list[dict[str, Any]]:
+def patterns_json(found: Detection, picked: Positions, hidden: Collection[str], most: int) -> list[dict[str, Any]]:
     """The most common patterns, each with the numbers of its findings."""
     place_of = {row: place for place, row in enumerate(picked.tolist())}
     wanted = np.ones(found.surprise.shape, dtype=np.bool_)

@@ -16,7 +16,7 @@ from rfod._views.plotting import (
     EXPECTED,
     OBSERVED,
     SEQUENCE,
-    Rows,
+    Positions,
     as_text,
     axis,
     coloured,
@@ -122,7 +122,7 @@ def _colour_bar(top: float, has_higher: bool, measure: Measure) -> dict[str, Any
     return {"title": {"text": measure}, "tickvals": ticks, "ticktext": labels, "thickness": 12, "outlinewidth": 0}
 
 
-def _hover(found: Detection, shown: Rows, picked: Rows, cells: Floats, measure: Measure) -> list[list[str]]:
+def _hover(found: Detection, shown: Positions, picked: Positions, cells: Floats, measure: Measure) -> list[list[str]]:
     """Per cell: row, column, observed and expected value, score."""
     key = as_text(found.key or "row")
     heads = [f"{key} {row}<br>{as_text(found.columns[j])}" for row in row_labels(found, shown) for j in picked]

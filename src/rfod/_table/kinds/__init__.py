@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from rfod._table.kinds.base import ColumnKind, Reading, Sample
+from rfod._table.kinds.base import ColumnFormat, ColumnKind, TextSample
 from rfod._table.values import Family
 from rfod.params import KINDS
 
@@ -28,7 +28,7 @@ def kind_of(name: str) -> ColumnKind:
     return next(kind for kind in kinds if kind.name == name)
 
 
-def find_reading(sample: Sample, kind: str | None = None) -> Reading | None:
+def find_reading(sample: TextSample, kind: str | None = None) -> ColumnFormat | None:
     """How a column of text is read, as the given kind or as what nearly all of its values are; None if as text."""
     found = kind or next((name for name in KINDS if kind_of(name).recognises(sample)), None)
     return None if found is None else kind_of(found).reading(sample)

@@ -29,7 +29,7 @@ _SAMPLE_VALUES = 20_000
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnFormat:
     """How a column of text is read."""
 
     kind: str
@@ -62,7 +62,7 @@ def trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TextSample:
     """Values of a column of text, by which it is decided how to read it."""
 
     name: str
@@ -113,15 +113,15 @@ class ColumnKind:
     default_type: ClassVar[str]  # Arrow type of values given back that came as something else
     parts: ClassVar[tuple[str, ...]] = ()  # of the calendar, which trees may split on beside the value
 
-    def recognises(self, sample: Sample) -> bool:
+    def recognises(self, sample: TextSample) -> bool:
         """Whether a column of text is of this kind."""
         return False
 
-    def reading(self, sample: Sample) -> Reading | None:
+    def reading(self, sample: TextSample) -> ColumnFormat | None:
         """How the text of a column of this kind is read; None where it stays text."""
-        return Reading(self.name, arrow_type=self.default_type)
+        return ColumnFormat(self.name, arrow_type=self.default_type)
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         """Trimmed text as values; null where it does not parse."""
         raise NotImplementedError
 

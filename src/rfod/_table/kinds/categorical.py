@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._table.kinds.base import ColumnKind, Families, Reading, Sample, trimmed
+from rfod._table.kinds.base import ColumnFormat, ColumnKind, Families, TextSample, trimmed
 from rfod._table.values import MISSING, UNSEEN, Category, as_text, by_distinct, family, plain
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Categorical(ColumnKind):
     stored: ClassVar[Families] = natural
     default_type = "string"
 
-    def reading(self, sample: Sample) -> Reading | None:
+    def reading(self, sample: TextSample) -> ColumnFormat | None:
         return None
 
     def values(self, column: pa.ChunkedArray, from_text: bool) -> pa.ChunkedArray:
@@ -83,18 +83,18 @@ class Boolean(Categorical):
     stored = ("boolean",)
     default_type = "bool"
 
-    def recognises(self, sample: Sample) -> bool:
+    def recognises(self, sample: TextSample) -> bool:
         return sample.share("^(?i:true|false)$") == 1
 
-    def reading(self, sample: Sample) -> Reading:
-        return Reading(self.name, arrow_type=self.default_type)
+    def reading(self, sample: TextSample) -> ColumnFormat:
+        return ColumnFormat(self.name, arrow_type=self.default_type)
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         return by_distinct(texts, lambda text: _TRUTH.get(text.lower()), pa.bool_())
 
     def values(self, column: pa.ChunkedArray, from_text: bool) -> pa.ChunkedArray:
         column = plain(column)
-        return self.parse(trimmed(column), Reading(self.name)) if family(column.type) == "text" else column
+        return self.parse(trimmed(column), ColumnFormat(self.name)) if family(column.type) == "text" else column
 
     def category(self, value: Any, from_text: bool) -> Category | None:
         """What is neither 0 nor 1 is missing with an override, otherwise a category that was never seen."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.kinds.base import MOSTLY, ColumnKind, Reading, Sample, matches
+from rfod._table.kinds.base import MOSTLY, ColumnFormat, ColumnKind, TextSample, matches
 from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, Category, by_distinct
 
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
@@ -101,10 +101,10 @@ class Datetime(_Temporal):
     default_type = "timestamp[us]"
     parts = ("month", "day", "weekday", "hour", "minute")
 
-    def recognises(self, sample: Sample) -> bool:
+    def recognises(self, sample: TextSample) -> bool:
         return sample.share(_DATE) >= MOSTLY
 
-    def reading(self, sample: Sample) -> Reading | None:
+    def reading(self, sample: TextSample) -> ColumnFormat | None:
         """None where values could be day first or month first."""
         order = sample.order
         slashed = sample.values.filter(matches(sample.values, _SLASHED))
@@ -122,9 +122,9 @@ class Datetime(_Temporal):
         arrow_type = "date32[day]"
         if not len(sample.values) or sample.has(_HAS_CLOCK):
             arrow_type = "timestamp[us, tz=UTC]" if sample.has(_HAS_ZONE) else "timestamp[us]"
-        return Reading(self.name, order=order, arrow_type=arrow_type)
+        return ColumnFormat(self.name, order=order, arrow_type=arrow_type)
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         """Timestamps in UTC."""
         try:
             moments = texts.cast(pa.timestamp("us"))
@@ -148,10 +148,10 @@ class Time(_Temporal):
     default_type = "time64[us]"
     parts = ("hour",)
 
-    def recognises(self, sample: Sample) -> bool:
+    def recognises(self, sample: TextSample) -> bool:
         return sample.share(_TIME) >= MOSTLY
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         def read(text: str) -> dt.time | None:
             found = _TIME_FORM.match(text)
             try:
@@ -171,7 +171,7 @@ class Duration(_Temporal):
     readable = ("duration", "number", "text")
     default_type = "duration[us]"
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         def read(text: str) -> float | None:
             if found := _LENGTH.fullmatch(text):
                 sign, days, hours, minutes, seconds = found.groups(default="0")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.kinds.base import MOSTLY, ColumnKind, Reading, Sample, matches
+from rfod._table.kinds.base import MOSTLY, ColumnFormat, ColumnKind, TextSample, matches
 from rfod._table.values import Category
 
 _CURRENCY = "[€$£¥]"
@@ -61,7 +61,7 @@ class Numeric(ColumnKind):
     stored = ("number",)
     default_type = "double"
 
-    def recognises(self, sample: Sample) -> bool:
+    def recognises(self, sample: TextSample) -> bool:
         if not len(sample.values) or sample.has(_LEADING_ZERO):
             return False  # 00123 is a code, not an amount
         share = max(sample.share(pattern) for pattern in _NUMBER.values())
@@ -72,7 +72,7 @@ class Numeric(ColumnKind):
             )
         return share >= MOSTLY
 
-    def reading(self, sample: Sample) -> Reading:
+    def reading(self, sample: TextSample) -> ColumnFormat:
         """With the table's decimal sign, unless this column clearly has the other."""
         decimal = sample.decimal
         if not sample.fixed_decimal:
@@ -80,9 +80,9 @@ class Numeric(ColumnKind):
                 decimal = _OTHER[decimal]
             elif decimal == ".":
                 self._note_thousands(sample)
-        return Reading(self.name, decimal, arrow_type=self.default_type)
+        return ColumnFormat(self.name, decimal, arrow_type=self.default_type)
 
-    def _note_thousands(self, sample: Sample) -> None:
+    def _note_thousands(self, sample: TextSample) -> None:
         """1,234 throughout may be a decimal comma."""
         if sample.has("^[+-]?[0-9]{1,3},[0-9]{3}$") and sample.share(r"^[+-]?[0-9]{1,3}(,[0-9]{3})?$") == 1:
             example = sample.values.filter(matches(sample.values, ","))[0].as_py()
@@ -91,7 +91,7 @@ class Numeric(ColumnKind):
                 "Hint: --decimal , reads the comma as decimal sign."
             )
 
-    def parse(self, texts: pa.ChunkedArray, reading: Reading) -> pa.ChunkedArray:
+    def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         """Int64, or float64 where a number is not whole."""
         decimal = reading.decimal
         if decimal == "." and (plain := _parse_plain(texts)) is not None:
