@@ -49,7 +49,7 @@ class Detection:
             raise SchemaError(f"The table has no column {key!r} to use as key.\nHint: it has {', '.join(given.names)}.")
         self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs)
         """The judged table behind this answer; for figures and reports, its members may change."""
-        self.labels = RowLabels(key, None if key is None else given.column(key), first_row, lines)
+        self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines)
         """How rows are found again."""
         self.given_names = given.names
         """Names of all columns that came."""

@@ -46,7 +46,7 @@ class RFOD(OutlierMixin, BaseEstimator):
         Rows drawn (with replacement) per tree: "auto" for all, but at most 4,096; an int for at most that many; a
         float for a share; None for as many as there are.
     max_bins : int in 2..255, default 255
-        Bins per numeric column; also the most categories of a column that can be told apart as predictors.
+        Bins per numeric column; also the most categories of a column that are distinguished as predictors.
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.

@@ -109,7 +109,7 @@ def _spread(finite: NDArray[np.float64]) -> float:
 
 
 class Categories:
-    """Text, numbers or booleans that are told apart and not measured."""
+    """Text, numbers or booleans that are distinguished and not measured."""
 
     def __init__(self, table: Table, column: Column) -> None:
         self._column = column

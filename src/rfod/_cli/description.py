@@ -39,8 +39,8 @@ def print_description(console: Console, summary: dict[str, Any]) -> None:
     changed = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
     console.print(Text(f"parameters  {shown(changed)}"))
     if summary["left_out"]:
-        told = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
-        console.print(Text(f"left out    {shown(told)}"))
+        reasons = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
+        console.print(Text(f"left out    {shown(reasons)}"))
     console.print()
     console.print(_columns_table(summary["columns"], narrow=console.width < _WIDE))
     console.print(Text("fit: R² of numbers, AUC of categories, on rows the trees had not seen.", style="dim"))

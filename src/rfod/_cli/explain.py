@@ -32,7 +32,7 @@ def explain(
         int | None,
         typer.Option("--top", metavar="N", min=1, help=f"The rows with the highest scores. [default: {WORST}]"),
     ] = None,
-    n_cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, help="Cells told of each row, at most.")] = 5,
+    n_cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, help="Cells shown of each row, at most.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="The same and more as one JSON object on stdout.")] = False,
     quiet: options.Quiet = False,
     reading: Reading,
@@ -61,11 +61,13 @@ def explain(
     with reporter.remarks(), naming(source.name):
         key, picked = picked_rows(batch, rows or (), lines or (), keys or ())
         with reporter.stage("judging"):
-            told = explain_picked(fitted, batch, key, picked, WORST if top is None else top, n_cells, jobs)
+            explained = explain_picked(fitted, batch, key, picked, WORST if top is None else top, n_cells, jobs)
     if as_json:
-        typer.echo(json.dumps({"source": source.name, "rows": [row.to_json() for row in told]}, ensure_ascii=False))
+        typer.echo(
+            json.dumps({"source": source.name, "rows": [row.to_json() for row in explained]}, ensure_ascii=False)
+        )
     else:
         console = stdout_console()
-        for line in "\n\n".join(map(str, told)).splitlines():
+        for line in "\n\n".join(map(str, explained)).splitlines():
             console.print(Text(shown(line)), soft_wrap=True)
-    reporter.say(f"{source.name}: {len(told):,} of {read.num_rows:,} rows explained. {reporter.times()}.")
+    reporter.say(f"{source.name}: {len(explained):,} of {read.num_rows:,} rows explained. {reporter.times()}.")

@@ -167,7 +167,7 @@ def explain_picked(
 def picked_rows(
     batch: Batch, rows: Sequence[int], lines: Sequence[int], keys: Sequence[str]
 ) -> tuple[str | None, list[int]]:
-    """Which rows are asked for, and the column that names them."""
+    """Which rows the user names, and the column that names them."""
     table = batch.rows
     for row in rows:
         if row >= table.num_rows:
@@ -180,7 +180,7 @@ def picked_rows(
         picked += at
     for text in keys:
         key, value = _key_and_value(table, text)
-        same = pc.equal(table.column(key).cast(pa.string()), value)
+        same = pc.equal(batch.table.exact(key).cast(pa.string()), value)
         found = np.flatnonzero(same.fill_null(False).to_numpy())
         if not len(found):
             raise InputError(f"no row has {key} = {value}. Hint: rows can also be named by their number, with --row.")

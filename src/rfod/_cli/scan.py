@@ -98,8 +98,8 @@ def scan(
         worst = order[flagged[order]]
         n_flagged = len(worst)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        told = worst[:n_shown] if n_flagged or as_json else order[: min(NEAREST, n_shown)]
-        findings = found.explain_rows(told)
+        shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(NEAREST, n_shown)]
+        findings = found.explain_rows(shown_rows)
         if output is not None:
             schema = (cells_schema if cells else rows_schema)(found.labels.key_type)
             with open_sink(output, schema, csv_safe=csv_safe) as write:

@@ -154,9 +154,9 @@ class Answers:
         flagged = self._rule.final(
             table.column("score").to_numpy(), table.column("p_value").to_numpy(), table.column("flagged").to_numpy()
         )
-        told = pa.array(np.where(flagged, table.column("cells").to_numpy(zero_copy_only=False), None), pa.string())
+        words = pa.array(np.where(flagged, table.column("cells").to_numpy(zero_copy_only=False), None), pa.string())
         table = table.set_column(table.column_names.index("flagged"), "flagged", pa.array(flagged))
-        return table.set_column(table.column_names.index("cells"), "cells", told).cast(self._schema)
+        return table.set_column(table.column_names.index("cells"), "cells", words).cast(self._schema)
 
     def _settled_cells(self, batch: pa.RecordBatch) -> pa.Table:
         table = pa.Table.from_batches([batch])

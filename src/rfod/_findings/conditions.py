@@ -22,7 +22,7 @@ _MONTHS += ["September", "October", "November", "December"]
 _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
 MANY_DIGITS = 6
-LEAST = 1e-3  # seconds; dates are not told more exactly
+LEAST = 1e-3  # seconds; dates are not shown more exactly
 SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
 _CLOCK_STEPS = (10 * SECONDS_PER_DAY, SECONDS_PER_DAY, 6 * 3600, 3600, 600, 60, 10, 1)
 _CALENDAR_STEPS = ("Y", "M", "D", "h", "m", "s")
@@ -32,7 +32,7 @@ _DATE_WORDS = {"<": "before", "<=": "up to", ">": "after", ">=": "from"}
 
 @dataclass(frozen=True)
 class Condition:
-    """What is asked of a column, or of a part of its date."""
+    """What a column, or a part of its date, has to meet."""
 
     column: str
     part: str

@@ -74,7 +74,7 @@ def expected_category(column: Column, expected: int, shares: NDArray[np.float64]
 
 
 def expected_number(column: Column, expected: float, low: float, high: float, observed: float) -> Expected:
-    """A number, date, time or length; the range is told where the observed value is outside of it."""
+    """A number, date, time or length; the range is shown where the observed value is outside of it."""
     has_range = math.isfinite(low) and math.isfinite(high)
     if not has_range:
         low = high = expected
@@ -217,8 +217,8 @@ def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tup
     if conditions:
         texts = [condition.text for condition in conditions]
         listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-        told = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_telling else ""
-        return f" because {listed}{told}"
+        counted = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_telling else ""
+        return f" because {listed}{counted}"
     return f" ({evidence_words(evidence, rows)})" if evidence.is_telling else ""
 
 
@@ -250,7 +250,7 @@ def unseen_sentence(name: str, observed: str, suggestion: str | None, expected: 
 
 
 def hidden_sentence(name: str) -> str:
-    """A value that is not told."""
+    """A value that is kept out of the report."""
     return f"{name_text(name)} is not what the rest of the row leads to expect"
 
 

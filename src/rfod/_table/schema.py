@@ -158,15 +158,23 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
     draft = Column(name, kind, reading.arrow_type if reading else "", from_text=is_chosen or reading is not None)
     if reading is not None:
         draft = replace(draft, decimal=reading.decimal, order=reading.order)
-    return _describe(draft, values, written, sample)
+    exact = plain(table.exact(name)) if found == "number" else written
+    return _describe(draft, values, written, exact, sample)
 
 
-def _describe(draft: Column, values: pa.ChunkedArray, written: pa.ChunkedArray, sample: TextSample | None) -> _Learned:
-    """The facts of a column whose kind is settled; `values` are plain, `written` before any parsing."""
+def _describe(
+    draft: Column,
+    values: pa.ChunkedArray,
+    written: pa.ChunkedArray,
+    exact: pa.ChunkedArray,
+    sample: TextSample | None,
+) -> _Learned:
+    """The facts of a column whose kind is settled; `values` are plain, `written` before any parsing, `exact` with all
+    digits."""
     name, rules = draft.name, kind_of(draft.kind)
     from_text = draft.from_text or family(values.type) not in rules.natural
     is_exact = rules.is_categorical and not pa.types.is_decimal(written.type)
-    n_merged = 0 if is_exact else count_merged(written)
+    n_merged = 0 if is_exact else count_merged(exact)
     if isinstance(rules, Categorical):  # categories of decimals are floats, unless these are not as many
         from_text, n_merged = from_text or n_merged > 0, 0
         values = rules.values(values, from_text)

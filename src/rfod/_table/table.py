@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rfod._table.kinds.base import ColumnFormat
 
 LARGEST_EXACT = 2**53  # integer, up to which a float64 holds every one
+LONG_INTEGER = r"^-?[0-9]{16,}$"  # text of an integer that a float64 may not hold
 
 Read = Callable[[int, str, bool], Any]
 Build = Callable[[pa.Table, bool], Any]
@@ -62,6 +63,15 @@ class Table:
             return self.column(name, mixed_as_text=mixed_as_text)
         texts = self.texts[name]
         return pc.coalesce(texts, self.column(name).cast(texts.type)) if texts.null_count else texts
+
+    def exact(self, name: str) -> pa.ChunkedArray:
+        """The column, or its text where numbers became floats that cannot hold integers as long as those written."""
+        column = self.column(name)
+        if name in self.texts and pa.types.is_floating(column.type):
+            texts = pc.utf8_trim_whitespace(self.written(name))
+            if pc.any(pc.match_substring_regex(texts, LONG_INTEGER)).as_py():
+                return texts
+        return column
 
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.

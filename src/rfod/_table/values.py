@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.table import has_exact_floats, nan_as_null
+from rfod._table.table import LONG_INTEGER, has_exact_floats, nan_as_null
 
 Family = Literal["number", "text", "boolean", "datetime", "time", "duration", "null", "other"]
 Category = str | int | float | bool
@@ -22,7 +22,6 @@ SECONDS_PER_DAY = 86400
 TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 _EXACT_DIGITS = 15  # that every float64 keeps
-_LONG_INTEGER = r"^-?[0-9]{16,}$"
 _TYPE_WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+\-:/]{1,64})\]")
 _DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d{1,2}), (-?\d{1,2})\)")
 
@@ -89,7 +88,7 @@ def count_merged(column: pa.ChunkedArray) -> int:
     Integers do from 2**53 on, decimals from 16 digits on. Text counts by its integers of at least 16 digits."""
     is_text, is_decimal = family(column.type) == "text", pa.types.is_decimal(column.type)
     if is_text:
-        column = column.filter(pc.match_substring_regex(column, _LONG_INTEGER))
+        column = column.filter(pc.match_substring_regex(column, LONG_INTEGER))
     elif is_decimal:
         if column.type.precision <= _EXACT_DIGITS:
             return 0
