@@ -6,19 +6,15 @@ import io
 import os
 import signal
 import sys
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
 import typer
 
-from rfod._cli.check import check
-from rfod._cli.explain import explain
+from rfod._cli.commands import check, explain, inspect, report, warm_up
 from rfod._cli.fit import fit
-from rfod._cli.inspect import inspect
 from rfod._cli.options import with_groups
-from rfod._cli.report import report
 from rfod._cli.scan import scan
 from rfod._cli.score import score
-from rfod._cli.warm_up import warm_up
 from rfod.exceptions import ParameterError, RFODError
 
 FAILED, INTERRUPTED = 1, 130
@@ -42,7 +38,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def start(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show it."),
 ) -> None:
     """Which rows and which cells of a table are wrong, and what should they have been?
 

@@ -8,11 +8,11 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from rfod._io.interface import redacted
@@ -100,21 +100,30 @@ class Reporter:
         return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in self.seconds.items())
 
     @contextmanager
-    def bar(self, stage: str, source: Source) -> Iterator[Bar]:
-        """A bar that follows the reading of a source; nothing where nobody looks."""
+    def bar(self, stage: str, source: Source) -> Iterator[Callable[[int], None]]:
+        """A function to call with the number of rows just done; a bar shows how much of the source is read."""
         if not self.draws:
-            yield Bar(None, source)
+            yield lambda n_rows: None
             return
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
-            RowRate(),
+            TextColumn("{task.fields[rows]:,} rows, {task.fields[rate]:,.0f}/s"),
             TimeRemainingColumn(compact=True),
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
-            progress.add_task(f"{stage} {shown(source.name)[-40:]}", total=None, rows=0)
-            yield Bar(progress, source)
+            task = progress.add_task(f"{stage} {shown(source.name)[-40:]}", total=None, rows=0, rate=0.0)
+            start, n_done = time.perf_counter(), 0
+
+            def advance(n_rows: int) -> None:
+                nonlocal n_done
+                n_done += n_rows
+                read, total = source.progress()
+                rate = n_done / max(time.perf_counter() - start, 1e-3)
+                progress.update(task, completed=read, total=total, rows=n_done, rate=rate)
+
+            yield advance
 
 
 class _Listener(logging.Handler):
@@ -126,30 +135,6 @@ class _Listener(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._reporter.note(record.getMessage())
-
-
-class RowRate(ProgressColumn):
-    """Rows per second so far."""
-
-    def render(self, task: Task) -> Text:
-        """The column's text."""
-        rows = int(task.fields.get("rows", 0))
-        return Text(f"{rows:,} rows, {rows / max(task.elapsed or 0.0, 1e-3):,.0f}/s")
-
-
-class Bar:
-    """Moves a progress bar, if there is one."""
-
-    def __init__(self, progress: Progress | None, source: Source) -> None:
-        self._progress, self._source = progress, source
-        self.n_rows = 0
-
-    def advance(self, n_rows: int) -> None:
-        """So many more rows are done."""
-        self.n_rows += n_rows
-        if self._progress is not None:
-            done, total = self._source.progress()
-            self._progress.update(self._progress.task_ids[0], completed=done, total=total, rows=self.n_rows)
 
 
 @contextmanager
@@ -177,3 +162,10 @@ def stderr_console() -> Console:
 def stdout_console() -> Console:
     """For findings: colours and the width of the terminal where there is one."""
     return Console(file=sys.stdout, highlight=False)
+
+
+def print_lines(text: str) -> None:
+    """Text of the library on stdout, its lines as they are."""
+    console = stdout_console()
+    for line in text.splitlines():
+        console.print(Text(shown(line)), soft_wrap=True)

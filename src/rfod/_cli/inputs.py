@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import typer
 
 from rfod._cli.console import Reporter, naming
-from rfod._cli.options import Learning, Reading
+from rfod._cli.options import Reading
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.source import Batch, Source, read_all
@@ -25,7 +25,6 @@ from rfod._model.model import Model
 from rfod._model.persist import load_model
 from rfod._table.kinds import kind_of
 from rfod._table.values import family, parse_arrow_type
-from rfod.exceptions import SchemaError
 from rfod.explain import RowExplanation
 from rfod.pipeline import check_columns, detect
 
@@ -40,6 +39,21 @@ def open_model(path: str) -> Model:
         return load_model(path)
 
 
+def open_model_and_source(
+    path: str,
+    table: str | None,
+    reading: Reading,
+    read_options: ReadOptions,
+    reporter: Reporter,
+    only_modelled: bool = False,
+) -> tuple[Model, Source]:
+    """A model, and the table to judge by it, read as the model needs it."""
+    with reporter.stage("loading"):
+        model = open_model(path)
+    needed = {column.name for column in model.schema.columns} if only_modelled else None
+    return model, one_source(table, reading, as_model_reads(model, read_options, needed))
+
+
 def one_source(table: str | None, reading: Reading, read_options: ReadOptions) -> Source:
     """The table or the query, of which one must be given."""
     if (table is None) == (reading.sql is None):
@@ -51,8 +65,8 @@ def one_source(table: str | None, reading: Reading, read_options: ReadOptions) -
 
 def read_table(source: Source, reporter: Reporter) -> Batch:
     """All rows of a source, with progress and notes."""
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar:
-        batch = read_all(source, bar.advance)
+    with reporter.stage("reading"), reporter.bar("reading", source) as advance:
+        batch = read_all(source, advance)
     reporter.notes_of(source)
     return batch
 
@@ -62,12 +76,12 @@ def sample_table(
 ) -> tuple[Batch, int]:
     """A uniform sample of the rows of a source and the number of all; `stats` take in every batch."""
     sampler = RowSampler(n_rows, seed)
-    with reporter.stage("reading"), reporter.bar("reading", source) as bar, closing(source.batches()) as batches:
+    with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as batches:
         for batch in batches:
             sampler.add(batch)
             if stats is not None:
                 stats.add(batch)
-            bar.advance(batch.rows.num_rows)
+            advance(batch.rows.num_rows)
         if not sampler.n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
         sample = sampler.rows()
@@ -90,7 +104,7 @@ def title_of(table: str | None) -> str:
     return "query" if table is None else "standard input" if table == "-" else Path(table).name
 
 
-def check_training(rows: pa.Table, key: str | None) -> None:
+def check_training(rows: pa.Table) -> None:
     """Raise `InputError` for a table that nothing can be learnt from."""
     if rows.num_rows < 2:
         raise InputError("the table has one row. Hint: what is ordinary is learnt from many rows.")
@@ -99,38 +113,6 @@ def check_training(rows: pa.Table, key: str | None) -> None:
             f"the table has one column, {rows.column_names[0][:60]!r}. Hint: each column is predicted from the others, "
             "so two are needed. --sep names the separator, if there are more."
         )
-    check_key(rows, key)
-
-
-def check_key(rows: pa.Table, key: str | None) -> None:
-    """Raise `InputError` for a key that is no column."""
-    _check_columns(rows, [] if key is None else [key], "use as key")
-
-
-def check_redact(rows: pa.Table, names: list[str] | None) -> None:
-    """Raise `InputError` for names to redact that are no columns."""
-    _check_columns(rows, names or [], "redact")
-
-
-def _check_columns(rows: pa.Table, names: Sequence[str], purpose: str) -> None:
-    try:
-        check_columns(rows.column_names, names, purpose)
-    except SchemaError as error:
-        raise InputError(str(error)) from error
-
-
-def named_columns(learning: Learning, rows: pa.Table) -> Learning:
-    """With columns one by one: a, b and c where 'a,b,c' is no column but its parts are."""
-
-    def split(names: list[str] | None) -> list[str] | None:
-        parts: list[str] = []
-        for name in names or []:
-            inside = [part.strip() for part in name.split(",")]
-            is_list = name not in rows.column_names and set(inside) <= set(rows.column_names)
-            parts += inside if is_list else [name]
-        return parts or None
-
-    return replace(learning, columns=split(learning.columns), exclude=split(learning.exclude))
 
 
 def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[str] | None = None) -> ReadOptions:
@@ -195,5 +177,5 @@ def _key_and_value(table: pa.Table, text: str) -> tuple[str, str]:
         raise typer.BadParameter(f"{text!r} is not COLUMN=VALUE.", param_hint="--key")
     known = [place for place in places if text[:place] in table.column_names]
     name, value = text[: (known or places)[0]], text[(known or places)[0] + 1 :]
-    check_key(table, name)
+    check_columns(table.column_names, [name], "use as key")
     return name, value

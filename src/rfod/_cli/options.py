@@ -3,96 +3,77 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
 from rfod._io.interface import BATCH_ROWS, ReadOptions
 from rfod.params import AS_PUBLISHED, KINDS, LEFT_OUT_KINDS, SCAN_SEED, Params
 
+if TYPE_CHECKING:
+    from rfod._findings.rule import Rule
+
 _TYPES = (*KINDS, "dmy", "mdy", *LEFT_OUT_KINDS)
 
-ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
-]
-TableName = Annotated[
-    str | None,
-    typer.Argument(metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False),
-]
-Key = Annotated[
-    str | None,
-    typer.Option("--key", metavar="COLUMN", help="Column that identifies rows; it comes back with every finding."),
-]
-BatchRows = Annotated[int, typer.Option("--batch-rows", metavar="N", min=1, help="Rows read and judged at a time.")]
-FailAbove = Annotated[
-    float | None,
-    typer.Option(
-        "--fail-above",
-        metavar="SHARE",
-        help="Exit with 3 if more than this share of the rows is flagged.",
-    ),
-]
-Cells = Annotated[
-    bool,
-    typer.Option("--cells", help="Write the cells of the findings instead of the rows."),
-]
-CsvSafe = Annotated[
-    bool,
-    typer.Option(
-        "--csv-safe",
-        help="Put ' before text in CSV output that a spreadsheet would run as a formula (= + - @). Off by default, "
-        "since programs read the output too.",
-    ),
-]
-Redact = Annotated[
-    list[str] | None,
-    typer.Option("--redact", metavar="COLUMN", help="Keep the values of a column out of the report. May be repeated."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Findings and summary as one JSON object on stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Show = Annotated[int, typer.Option("--show", metavar="N", min=0, help="Findings shown on the terminal.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same answer.", min=0)]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all cores.")]
+MODEL = typer.Argument(..., metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
+TABLE = typer.Argument(
+    None, metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False
+)
+KEY = typer.Option(
+    None, "--key", metavar="COLUMN", help="Column that identifies rows; it comes back with every finding."
+)
+BATCH = typer.Option(BATCH_ROWS, "--batch-rows", metavar="N", min=1, help="Rows read and judged at a time.")
+FAIL_ABOVE = typer.Option(
+    None, "--fail-above", metavar="SHARE", help="Exit with 3 if more than this share of the rows is flagged."
+)
+CELLS = typer.Option(False, "--cells", help="Write the cells of the findings instead of the rows.")
+CSV_SAFE = typer.Option(
+    False,
+    "--csv-safe",
+    help="Put ' before text in CSV output that a spreadsheet would run as a formula (= + - @). Off by default, "
+    "since programs read the output too.",
+)
+REDACT = typer.Option(
+    None, "--redact", metavar="COLUMN", help="Keep the values of a column out of the report. May be repeated."
+)
+FINDINGS_JSON = typer.Option(False, "--json", help="Findings and summary as one JSON object on stdout.")
+MORE_JSON = typer.Option(False, "--json", help="The same and more as one JSON object on stdout.")
+QUIET = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
+SHOW = typer.Option(20, "--show", metavar="N", min=0, help="Findings shown on the terminal.")
+SEED = typer.Option(SCAN_SEED, "--seed", metavar="N", help="The same seed gives the same answer.", min=0)
+JOBS = typer.Option(-1, "--jobs", "-j", metavar="N", help="Threads; -1 for all cores.")
 
 
 @dataclass(frozen=True)
 class Reading:
     """How the table is read, where the caller knows better than the reader."""
 
-    separator: Annotated[
-        str | None, typer.Option("--sep", metavar="CHAR", help="Separator of a text file, 'tab' for tabs.")
-    ] = None
-    encoding: Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of a text file.")] = None
-    decimal: Annotated[
-        str | None, typer.Option("--decimal", metavar="CHAR", help="Decimal sign in a text file, . or ,")
-    ] = None
-    quote: Annotated[str | None, typer.Option("--quote", metavar="CHAR", help="Quote character, or 'none'.")] = None
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
-    ] = None
-    sheet: Annotated[
-        str | None,
-        typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet, by name or by number from 1."),
-    ] = None
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            metavar="COLUMN=KIND",
-            help=f"What a column holds: {', '.join(_TYPES)}. May be repeated. dmy and mdy are dates by their order.",
-        ),
-    ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a file with undecodable bytes, broken quotes or broken JSON lines.")
-    ] = False
-    sql: Annotated[str | None, typer.Option("--sql", metavar="QUERY", help="Read the answer of a query.")] = None
-    database: Annotated[
-        str | None,
-        typer.Option("--db", metavar="ADDRESS", help="sqlite:///file.db or postgresql://user@host/name."),
-    ] = None
+    separator: str | None = typer.Option(
+        None, "--sep", metavar="CHAR", help="Separator of a text file, 'tab' for tabs."
+    )
+    encoding: str | None = typer.Option(None, "--encoding", metavar="NAME", help="Encoding of a text file.")
+    decimal: str | None = typer.Option(None, "--decimal", metavar="CHAR", help="Decimal sign in a text file, . or ,")
+    quote: str | None = typer.Option(None, "--quote", metavar="CHAR", help="Quote character, or 'none'.")
+    header: bool | None = typer.Option(None, "--header/--no-header", help="Whether the first line names the columns.")
+    sheet: str | None = typer.Option(
+        None, "--sheet", metavar="NAME", help="Sheet of a spreadsheet, by name or by number from 1."
+    )
+    types: list[str] | None = typer.Option(
+        None,
+        "--type",
+        metavar="COLUMN=KIND",
+        help=f"What a column holds: {', '.join(_TYPES)}. May be repeated. dmy and mdy are dates by their order.",
+    )
+    strict: bool = typer.Option(
+        False, "--strict", help="Refuse a file with undecodable bytes, broken quotes or broken JSON lines."
+    )
+    sql: str | None = typer.Option(None, "--sql", metavar="QUERY", help="Read the answer of a query.")
+    database: str | None = typer.Option(
+        None, "--db", metavar="ADDRESS", help="sqlite:///file.db or postgresql://user@host/name."
+    )
 
     def options(self, batch_rows: int = BATCH_ROWS) -> ReadOptions:
         """The options, checked, as readers take them."""
@@ -120,93 +101,89 @@ class Reading:
 class Choosing:
     """Which rows are findings."""
 
-    fdr: Annotated[
-        float | None,
-        typer.Option(
-            "--fdr",
-            metavar="RATE",
-            help="As many rows as possible while the expected share of false ones stays at most this. [default: 0.05]",
-        ),
-    ] = None
-    top: Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The rows with the highest scores.")] = (
-        None
+    fdr: float | None = typer.Option(
+        None,
+        "--fdr",
+        metavar="RATE",
+        help="As many rows as possible while the expected share of false ones stays at most this. [default: 0.05]",
     )
-    contamination: Annotated[
-        float | None,
-        typer.Option(
-            "--contamination",
-            metavar="SHARE",
-            help="Rows that score higher than all but this share of the training rows.",
-        ),
-    ] = None
+    top: int | None = typer.Option(None, "--top", metavar="N", min=1, help="The rows with the highest scores.")
+    contamination: float | None = typer.Option(
+        None,
+        "--contamination",
+        metavar="SHARE",
+        help="Rows that score higher than all but this share of the training rows.",
+    )
 
-    def check(self) -> None:
-        """At most one rule, with a share between 0 and 1."""
+    def rule(self) -> Rule:
+        """The rule, of which at most one may be given."""
+        from rfod._findings.rule import Rule
+
         if sum(value is not None for value in (self.fdr, self.top, self.contamination)) > 1:
             raise typer.BadParameter("give one of --fdr, --top and --contamination.", param_hint="--fdr")
-        for name, share in (("--fdr", self.fdr), ("--contamination", self.contamination)):
-            if share is not None and not 0 < share < 1:
-                raise typer.BadParameter("a number between 0 and 1 is needed.", param_hint=name)
+        return Rule(self.fdr, self.top, self.contamination)
 
 
 @dataclass(frozen=True)
 class Learning:
     """What is learned, and how."""
 
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--columns", metavar="COLUMN", help="Model only this column. May be repeated."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="COLUMN", help="Leave this column out of the model. May be repeated."),
-    ] = None
-    trees: Annotated[int, typer.Option("--trees", metavar="N", min=1, help="Trees grown per column.")] = (
-        Params.n_estimators
+    columns: list[str] | None = typer.Option(
+        None, "--columns", metavar="COLUMN", help="Model only this column. May be repeated."
     )
-    alpha: Annotated[
-        float, typer.Option("--alpha", metavar="SHARE", help="Quantile that bounds the range of a numeric column.")
-    ] = Params.alpha
-    beta: Annotated[float, typer.Option("--beta", metavar="SHARE", help="Share of the trees that is kept.")] = (
-        Params.beta
+    exclude: list[str] | None = typer.Option(
+        None, "--exclude", metavar="COLUMN", help="Leave this column out of the model. May be repeated."
     )
-    trim: Annotated[
-        float | None,
-        typer.Option("--trim", metavar="SHARE", help="Share of the worst rows left out of a second fit."),
-    ] = None
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="By the paper's letter: its row score, trees and uncertainty.")
-    ] = False
-    seed: Seed = SCAN_SEED
-    jobs: Jobs = -1
+    trees: int = typer.Option(Params.n_estimators, "--trees", metavar="N", min=1, help="Trees grown per column.")
+    alpha: float = typer.Option(
+        Params.alpha, "--alpha", metavar="SHARE", help="Quantile that bounds the range of a numeric column."
+    )
+    beta: float = typer.Option(Params.beta, "--beta", metavar="SHARE", help="Share of the trees that is kept.")
+    trim: float | None = typer.Option(
+        None, "--trim", metavar="SHARE", help="Share of the worst rows left out of a second fit."
+    )
+    as_published: bool = typer.Option(
+        False, "--as-published", help="By the paper's letter: its row score, trees and uncertainty."
+    )
+    seed: int = SEED
+    jobs: int = JOBS
 
-    def params(self, kinds: Mapping[str, str], trim: float, verbose: bool) -> Params:
-        """The parameters of a fit; `trim` is what counts where the caller does not say."""
+    def params(self, names: Sequence[str], kinds: Mapping[str, str], trim: float, verbose: bool) -> Params:
+        """The parameters of a fit to columns of these names; `trim` is what counts where the caller does not say."""
         return Params(
             **(AS_PUBLISHED if self.as_published else {}),
             n_estimators=self.trees,
             alpha=self.alpha,
             beta=self.beta,
             trim=trim if self.trim is None else self.trim,
-            column_types=column_types(kinds) or None,
-            columns=self.columns or None,
-            exclude=self.exclude or None,
+            column_types=dict(kinds) or None,
+            columns=_each_name(self.columns, names),
+            exclude=_each_name(self.exclude, names),
             random_state=self.seed,
             n_jobs=self.jobs,
             verbose=int(verbose),
         )
 
 
+def _each_name(given: list[str] | None, names: Sequence[str]) -> list[str] | None:
+    """Columns one by one: a, b and c where 'a,b,c' is no column but its parts are."""
+    parts: list[str] = []
+    for name in given or []:
+        inside = [part.strip() for part in name.split(",")]
+        parts += inside if name not in names and set(inside) <= set(names) else [name]
+    return parts or None
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer takes it: a parameter that is a group of options becomes the options of the group."""
-    hints = get_type_hints(command, include_extras=True)
+    hints = get_type_hints(command)
     groups: dict[str, Any] = {}
     parameters = []
     for parameter in inspect.signature(command).parameters.values():
         kind = hints[parameter.name]
         if is_dataclass(kind):
             groups[parameter.name] = kind
-            own_hints = get_type_hints(kind, include_extras=True)
+            own_hints = get_type_hints(kind)
             parameters += [
                 parameter.replace(name=field.name, default=field.default, annotation=own_hints[field.name])
                 for field in fields(kind)
@@ -238,8 +215,3 @@ def parse_types(types: list[str] | None) -> dict[str, str]:
             )
         kinds[name.strip("'\"")] = kind
     return kinds
-
-
-def column_types(kinds: Mapping[str, str]) -> dict[str, str]:
-    """Kinds as the model knows them: the order of day and month matters only for reading."""
-    return {name: "datetime" if kind in ("dmy", "mdy") else kind for name, kind in kinds.items()}

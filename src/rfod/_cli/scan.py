@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from rfod._cli import options
@@ -15,30 +13,27 @@ FINDINGS_ABOVE = 3
 
 
 def scan(
-    table: options.TableName = None,
+    table: str | None = options.TABLE,
     *,
-    key: options.Key = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write all rows with their scores to a .csv, .parquet or .jsonl file; - for stdout.",
-        ),
-    ] = None,
-    cells: options.Cells = False,
-    csv_safe: options.CsvSafe = False,
-    report: Annotated[
-        str | None,
-        typer.Option("--report", metavar="FILE", help="Write the findings as one HTML file to look through."),
-    ] = None,
-    redact: options.Redact = None,
-    show_rows: options.Show = 20,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    key: str | None = options.KEY,
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write all rows with their scores to a .csv, .parquet or .jsonl file; - for stdout.",
+    ),
+    cells: bool = options.CELLS,
+    csv_safe: bool = options.CSV_SAFE,
+    report: str | None = typer.Option(
+        None, "--report", metavar="FILE", help="Write the findings as one HTML file to look through."
+    ),
+    redact: list[str] | None = options.REDACT,
+    show_rows: int = options.SHOW,
+    as_json: bool = options.FINDINGS_JSON,
+    quiet: bool = options.QUIET,
     choosing: Choosing,
-    fail_above: options.FailAbove = None,
+    fail_above: float | None = options.FAIL_ABOVE,
     reading: Reading,
     learning: Learning,
 ) -> None:
@@ -63,34 +58,30 @@ def scan(
     )
     from rfod._cli.inputs import (
         check_output,
-        check_redact,
         check_training,
-        named_columns,
         one_source,
         read_table,
         title_of,
     )
-    from rfod._findings.rule import Rule
     from rfod._io.write import open_sink
     from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
-    from rfod.pipeline import fit_detect
+    from rfod.pipeline import check_columns, fit_detect
 
-    choosing.check()
-    read_options = reading.options()
+    rule, read_options = choosing.rule(), reading.options()
     check_output(output, [table], is_table=True)
     check_output(report, [table])
     if redact and report is None:
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
-    reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
+    reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
     batch = read_table(source, reporter)
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
-        check_training(batch.rows, key)
-        check_redact(batch.rows, redact)
-        params = named_columns(learning, batch.rows).params(read_options.kinds, SCAN_TRIM, reporter.draws)
+        check_training(batch.rows)
+        check_columns(batch.rows.column_names, redact or (), "redact")
+        params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
         found = fit_detect(batch.table, params, key=key, lines=batch.lines)[1]
     with reporter.stage("findings"):
         flagged = rule.select(found.judged)

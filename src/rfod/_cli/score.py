@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from rfod._cli import options
 from rfod._cli.options import Choosing, Reading
 from rfod._cli.scan import FINDINGS_ABOVE, MOST_JSON_FINDINGS
-from rfod._io.interface import BATCH_ROWS
 
 
 def score(
-    model: options.ModelFile,
-    tables: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False
-        ),
-    ] = None,
+    model: str = options.MODEL,
+    tables: list[str] | None = typer.Argument(
+        None, metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False
+    ),
     *,
-    key: options.Key = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="Write all rows with their scores to a .csv, .parquet or .jsonl file (- for stdout), or to a folder: "
-            "one Parquet file per table.",
-        ),
-    ] = None,
-    cells: options.Cells = False,
-    csv_safe: options.CsvSafe = False,
-    show_rows: options.Show = 20,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    key: str | None = options.KEY,
+    output: str | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="Write all rows with their scores to a .csv, .parquet or .jsonl file (- for stdout), or to a folder: "
+        "one Parquet file per table.",
+    ),
+    cells: bool = options.CELLS,
+    csv_safe: bool = options.CSV_SAFE,
+    show_rows: int = options.SHOW,
+    as_json: bool = options.FINDINGS_JSON,
+    quiet: bool = options.QUIET,
     choosing: Choosing,
-    fail_above: options.FailAbove = None,
+    fail_above: float | None = options.FAIL_ABOVE,
     reading: Reading,
-    batch_rows: options.BatchRows = BATCH_ROWS,
-    jobs: options.Jobs = -1,
+    batch_rows: int = options.BATCH,
+    jobs: int = options.JOBS,
 ) -> None:
     """Judge tables with a model; rows are read, judged and written batch by batch.
 
@@ -57,18 +49,16 @@ def score(
     from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, open_model
     from rfod._cli.streaming import Answers, judge_source, targets_for
-    from rfod._findings.rule import Rule
     from rfod._io.locations import expand, open_query, open_source
 
-    choosing.check()
-    read_options = reading.options(batch_rows)
+    rule, read_options = choosing.rule(), reading.options(batch_rows)
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     if bool(tables) == (reading.sql is not None):
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
     targets = targets_for(places, output, cells, [model, *(tables or [])])
-    reporter, rule = Reporter(quiet), Rule(choosing.fdr, choosing.top, choosing.contamination)
+    reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import NEAREST, cells_schema, cells_table, rows_schema, rows_table
-from rfod._cli.inputs import check_key
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.rule import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
@@ -25,7 +24,7 @@ from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, check_target, format_of, open_sink
 from rfod._model.model import Model
 from rfod.detection import Detection
-from rfod.pipeline import detect
+from rfod.pipeline import check_columns, detect
 
 
 @dataclass
@@ -172,7 +171,7 @@ def judge_source(
 ) -> Tally:
     """Read, judge and write one source."""
     with (
-        reporter.bar("scoring", source) as bar,
+        reporter.bar("scoring", source) as advance,
         reporter.remarks(),
         naming(source.name),
         answers,
@@ -183,12 +182,12 @@ def judge_source(
                 batch = next(batches, None)
             if batch is None:
                 break
-            check_key(batch.rows, key)
+            check_columns(batch.rows.column_names, [key] if key else [], "use as key")
             with reporter.stage("judging"):
                 found = detect(model, batch.table, key=key, first_row=batch.first_row, lines=batch.lines, n_jobs=jobs)
             with reporter.stage("writing"):
                 answers.add(found, batch)
-            bar.advance(batch.rows.num_rows)
+            advance(batch.rows.num_rows)
         tally = answers.tally
         if not tally.n_rows:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
