@@ -43,9 +43,9 @@ def library(seed: int, threads: int, judged_rows: int | None = None, **parameter
     import rfod
 
     if judged_rows is not None:
-        from rfod._forest.params import GrowthParams
+        from rfod.params import Params
 
-        GrowthParams.n_out_of_bag = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
+        Params.n_out_of_bag = lambda self, n_rows: judged_rows  # type: ignore[method-assign]
     return EncodedRows(rfod.RFOD(random_state=seed, n_jobs=threads, **parameters))
 
 

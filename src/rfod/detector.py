@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from rfod._model.model import ForestSummary, Model, summarise_forests
 from rfod._model.persist import load_model, save_model
 from rfod._table.table import open_table
 from rfod.detection import Detection
-from rfod.params import AS_PUBLISHED, Params
+from rfod.params import AS_PUBLISHED, ParamFields, Params
 
 Floats = NDArray[np.float64]
 AUTO_CONTAMINATION = 0.01
 
 
-class RFOD(OutlierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     """Random forest-based outlier detection for tables of numbers, categories and dates.
 
     Every column is predicted from the others by a random forest of its own. A cell scores by how far it lies from its
@@ -88,49 +90,6 @@ class RFOD(OutlierMixin, BaseEstimator):
     offset_ : float
         `decision_function` is `score_samples` minus this.
     """
-
-    def __init__(
-        self,
-        n_estimators: int = Params.n_estimators,
-        *,
-        alpha: float = Params.alpha,
-        beta: float = Params.beta,
-        max_features: float | int | str | None = Params.max_features,
-        min_samples_leaf: int = Params.min_samples_leaf,
-        max_depth: int | None = Params.max_depth,
-        max_samples: float | int | str | None = Params.max_samples,
-        max_bins: int = Params.max_bins,
-        uncertainty: str = Params.uncertainty,
-        aggregation: str = Params.aggregation,
-        distance: str = Params.distance,
-        trim: float = Params.trim,
-        contamination: float | str = Params.contamination,
-        column_types: Mapping[str, str] | None = Params.column_types,
-        columns: Sequence[str] | None = Params.columns,
-        exclude: Sequence[str] | None = Params.exclude,
-        random_state: int | np.random.RandomState | None = Params.random_state,
-        n_jobs: int | None = Params.n_jobs,
-        verbose: int = Params.verbose,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.beta = beta
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.max_depth = max_depth
-        self.max_samples = max_samples
-        self.max_bins = max_bins
-        self.uncertainty = uncertainty
-        self.aggregation = aggregation
-        self.distance = distance
-        self.trim = trim
-        self.contamination = contamination
-        self.column_types = column_types
-        self.columns = columns
-        self.exclude = exclude
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
@@ -37,13 +37,16 @@ AS_PUBLISHED: dict[str, Any] = {
 row, all rows per tree. docs/design.md lists what still differs."""
 SCAN_TRIM = 0.1
 SCAN_SEED = 0  # a scan gives the same answer twice unless asked otherwise
+ROWS_PER_TREE = 4096  # drawn for a tree by default
+MIN_OUT_OF_BAG = 1024  # rows that the fitness of a tree is measured on, where there are so many
 
 
-@dataclass(frozen=True)
-class Params:
+@dataclass(eq=False)
+class ParamFields:
     """What `RFOD` takes, with its defaults; `RFOD` documents each of them."""
 
     n_estimators: int = 100
+    _: KW_ONLY
     alpha: float = 0.02
     beta: float = 0.5
     max_features: float | int | str | None = 1 / 3
@@ -63,20 +66,51 @@ class Params:
     n_jobs: int | None = -1
     verbose: int = 0
 
+
+@dataclass(eq=False)
+class Params(ParamFields):
+    """The parameters of a fit, checked; numpy scalars have become the Python numbers they stand for."""
+
     def __post_init__(self) -> None:
         """Raise `ParameterError` for the first parameter that is out of range."""
         for name, (is_valid, wanted) in _CHECKS.items():
-            if not is_valid(getattr(self, name)):
-                raise ParameterError(f"{name} is {getattr(self, name)!r}; it must be {wanted}.")
+            value = getattr(self, name)
+            if not is_valid(value):
+                raise ParameterError(f"{name} is {value!r}; it must be {wanted}.")
+            setattr(self, name, _plain(value))
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as a model file holds them: plain JSON values."""
-        settings = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
         settings["column_types"] = dict(self.column_types) if self.column_types else None
         for name in ("columns", "exclude"):
             settings[name] = None if settings[name] is None else list(settings[name])
-        settings["random_state"] = settings["random_state"] if isinstance(settings["random_state"], int) else None
+        settings["random_state"] = self.random_state if isinstance(self.random_state, int) else None
         return settings
+
+    def n_tried(self, n_predictors: int) -> int:
+        """Features tried per node."""
+        wanted = self.max_features
+        if wanted is None:
+            n_tried = n_predictors
+        elif wanted == "sqrt":
+            n_tried = int(n_predictors**0.5)
+        elif wanted == "log2":
+            n_tried = n_predictors.bit_length() - 1
+        else:
+            n_tried = wanted if isinstance(wanted, int) else int(float(wanted) * n_predictors)
+        return min(max(1, n_tried), n_predictors)
+
+    def n_draws(self, n_rows: int) -> int:
+        """Rows drawn, with replacement, for one tree of a target column that has so many."""
+        wanted = ROWS_PER_TREE if self.max_samples == "auto" else self.max_samples
+        if wanted is None:
+            return max(1, n_rows)
+        return max(1, min(n_rows, wanted) if isinstance(wanted, int) else round(float(wanted) * n_rows))
+
+    def n_out_of_bag(self, n_rows: int) -> int:
+        """Most out-of-bag rows that the fitness of a tree is measured on."""
+        return max(self.n_draws(n_rows), MIN_OUT_OF_BAG)
 
 
 def _plain(value: Any) -> Any:

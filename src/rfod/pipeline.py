@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest.params import GrowthParams
 from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import Trained, train
 from rfod._model.judge import judge, read_rows
@@ -36,19 +35,10 @@ def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Ex
 
     Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
     """
-    table = open_table(data)
-    growth = GrowthParams(
-        n_trees=int(params.n_estimators),
-        share_kept=float(params.beta),
-        max_features=params.max_features,
-        min_samples_leaf=int(params.min_samples_leaf),
-        max_depth=params.max_depth,
-        max_samples=params.max_samples,
-        seed=draw_seed(params.random_state),
-    )
+    table, seed = open_table(data), draw_seed(params.random_state)
     with terminal_progress(bool(params.verbose)) as progress:
         executor = executor or Threads(params.n_jobs)
-        return train(table, _column_types(table, params, key), growth, params.to_json(), executor, progress)
+        return train(table, _column_types(table, params, key), params, seed, executor, progress)
 
 
 def fit_detect(

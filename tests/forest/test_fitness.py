@@ -14,9 +14,9 @@ from reference.scores import ReferenceForest
 from reference.streams import Stream, bag_of
 from reference.tables import any_target, cases, make_case
 from reference.trees import replay, trees_of
-from rfod._forest.fitness import coefficient_of_determination, weighted_auc
 from rfod._forest.grow import Bag
-from rfod._forest.params import GrowthParams
+from rfod._model.fit import coefficient_of_determination, weighted_auc
+from rfod.params import Params
 
 FEATURES = [(False, 9), (True, 6), (False, 200), (True, 70)]
 
@@ -44,7 +44,7 @@ def in_order(forest):
 def test_fitness_is_measured_out_of_bag(case):
     forest = case.forest()
     for tree, place in enumerate(in_order(forest)):
-        bag = bag_of(case.params.seed, 0, tree, len(case.target.rows), case.n_draws)
+        bag = bag_of(case.seed, 0, tree, len(case.target.rows), case.n_draws)
         unseen = [row for position, row in enumerate(case.target.rows) if position not in bag]
         expected = fitness_by_reference(case, place, forest, unseen)
         np.testing.assert_allclose(forest.fitness[tree], expected, rtol=1e-9, atol=1e-12)
@@ -55,11 +55,11 @@ def test_more_out_of_bag_rows_than_wanted(n_classes, monkeypatch):
     """They are drawn from the tree's own stream, once it is grown; those in its bag are skipped."""
     case = make_case(n_rows=120, features=FEATURES, n_classes=n_classes, seed=6, min_leaf=2, n_missing_targets=3)
     forest, n_picked = case.forest(), 20
-    monkeypatch.setattr(GrowthParams, "n_out_of_bag", lambda params, n_rows: n_picked)
+    monkeypatch.setattr(Params, "n_out_of_bag", lambda params, n_rows: n_picked)
     fitness = case.grow().fitness
     roots = trees_of(forest.trees)
     for tree, place in enumerate(in_order(forest)):
-        stream, rows = Stream(case.params.seed, 0, tree), case.target.rows
+        stream, rows = Stream(case.seed, 0, tree), case.target.rows
         times = stream.bag(len(rows), case.n_draws)
         root = roots[place][0]
         replay(root, stream, case.predictors.codes, case.known, rows, times, case.features, case.n_tried, 2, 2**31)
@@ -95,7 +95,7 @@ def test_fitness_of_trees_as_in_scikit_learn(n_classes):
     case = make_case(n_rows=200, features=FEATURES, n_classes=n_classes, seed=9, min_leaf=3)
     forest, codes = case.forest(), case.block()
     for tree, place in enumerate(in_order(forest)):
-        bag = bag_of(case.params.seed, 0, tree, 200, case.n_draws)
+        bag = bag_of(case.seed, 0, tree, 200, case.n_draws)
         unseen = [row for row in range(200) if row not in bag]
         only = np.ones((forest.trees.n_trees, len(unseen)), dtype=np.uint8)
         only[place] = 0

@@ -28,7 +28,7 @@ NO_LIMIT = 2**31
 def visits_of(case, grown, tree):
     """The nodes of one tree as they were grown; also the stream where growth left it."""
     root, _ = trees_of(grown.trees)[tree]
-    stream = Stream(case.params.seed, case.target.column, tree)
+    stream = Stream(case.seed, case.target.column, tree)
     times = stream.bag(len(case.target.rows), case.n_draws)
     depth = case.params.max_depth or NO_LIMIT
     visits = replay(

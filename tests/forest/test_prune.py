@@ -48,8 +48,8 @@ def test_a_share_is_the_decimal_that_was_written(share, n_kept):
 @settings(max_examples=30)
 @given(cases(any_target), st.sampled_from([0.25, 0.5, 0.99]))
 def test_the_kept_trees_are_the_grown_ones(case, share):
-    whole = case.with_params(n_trees=5).forest()
-    pruned = case.with_params(n_trees=5, share_kept=share).forest()
+    whole = case.with_params(n_estimators=5).forest()
+    pruned = case.with_params(n_estimators=5, beta=share).forest()
     assert pruned.kept.tolist() == reference.keep_best(whole.fitness, share)
     assert pruned.kept.tolist() == whole.kept[: len(pruned.kept)].tolist()
     np.testing.assert_array_equal(pruned.fitness, whole.fitness)

@@ -58,11 +58,11 @@ def test_draws_are_even():
 @settings(max_examples=15)
 @given(cases(any_target))
 def test_marked_bags_are_those_the_trees_were_grown_on(case):
-    forest = case.with_params(n_trees=4, share_kept=0.5).forest()
+    forest = case.with_params(n_estimators=4, beta=0.5).forest()
     n_table_rows = case.predictors.codes.shape[1]
-    in_bag = forest.bags(case.params.seed, case.target.rows, n_table_rows)
+    in_bag = forest.bags(case.seed, case.target.rows, n_table_rows)
     for tree, number in enumerate(forest.kept):
-        bag = bag_of(case.params.seed, 0, int(number), len(case.target.rows), case.n_draws)
+        bag = bag_of(case.seed, 0, int(number), len(case.target.rows), case.n_draws)
         assert set(np.flatnonzero(in_bag[tree]).tolist()) == set(case.target.rows[list(bag)].tolist())
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from rfod import RFOD
-from rfod._forest.params import GrowthParams
 from rfod._model.executor import Threads, silent, terminal_progress
 from rfod._model.fit import train
 from rfod._table.table import open_table
@@ -62,9 +61,8 @@ def test_nothing_is_written_without_a_terminal(capfd):
 
 def test_stages_come_in_order():
     calls = []
-    growth = GrowthParams(4, 0.5, None, 5, None, "auto", seed=0)
-    params = Params(n_estimators=4, aggregation="uncertainty").to_json()
-    train(open_table(ARRAY), None, growth, params, Threads(1), lambda *call: calls.append(call))
+    params = Params(n_estimators=4, aggregation="uncertainty")
+    train(open_table(ARRAY), None, params, 0, Threads(1), lambda *call: calls.append(call))
     assert list(dict.fromkeys(stage for stage, _, _ in calls)) == ["growing", "judging"]
     for stage in ("growing", "judging"):
         counts = [(done, total) for name, done, total in calls if name == stage]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rfod._forest.forest import Predictors, Target, grow, prune
-from rfod._forest.params import GrowthParams
+from rfod.params import Params
 
 NUMERIC, BINARY = 0, 2
 
@@ -17,7 +17,8 @@ class Case:
 
     predictors: Predictors
     target: Target
-    params: GrowthParams
+    params: Params
+    seed: int
 
     @property
     def features(self):
@@ -45,7 +46,9 @@ class Case:
         return replace(self, params=replace(self.params, **changes))
 
     def grow(self, first_tree=0, n_trees=None):
-        return grow(self.predictors, self.target, self.params, first_tree, n_trees or self.params.n_trees)
+        return grow(
+            self.predictors, self.target, self.params, self.seed, first_tree, n_trees or self.params.n_estimators
+        )
 
     def forest(self):
         n_columns = int(self.predictors.column.max()) + 1
@@ -89,7 +92,15 @@ def make_case(
     return Case(
         Predictors(codes, is_categorical, n_codes, np.arange(len(is_categorical))),
         Target(0, rows, values, classes, n_classes),
-        GrowthParams(n_trees, share_kept, max_features, min_leaf, max_depth, max_samples, seed=seed),
+        Params(
+            n_trees,
+            beta=share_kept,
+            max_features=max_features,
+            min_samples_leaf=min_leaf,
+            max_depth=max_depth,
+            max_samples=max_samples,
+        ),
+        seed,
     )
 
 

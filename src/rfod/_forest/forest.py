@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from rfod._forest import class_sums, route
 from rfod._forest import grow as growth
-from rfod._forest.buffers import fitness_buffers, grown_trees, growth_buffers, routing_buffers
-from rfod._forest.layout import WORDS_PER_LEAF, GrownTrees
-from rfod._forest.params import GrowthParams
+from rfod._forest.layout import WORDS_PER_LEAF, GrownTrees, grown_trees
 from rfod.exceptions import SchemaError
+from rfod.params import Params
 
 Floats = NDArray[np.float64]
 BLOCK = 32_768  # rows that go down a tree together
@@ -23,6 +22,7 @@ MAX_TABLE = 2**23  # probabilities in a table of all leaves and classes
 MAX_ROWS = 2**31 - 1  # to fit to: drawn rows are int32, and a node counts its rows in 31 bits
 MAX_WORDS = 2**31 - 1  # of a tree: the position of a child has 31 bits
 MOST_LEAVES = 2**31 - 1  # of a forest: the leaves that rows reach are int32
+NO_DEPTH_LIMIT = 2**31
 NO_BAG = np.zeros((0, 0), dtype=np.uint8)
 _EMPTY = np.zeros(0)
 
@@ -203,7 +203,7 @@ class Forest:
         in_bag: NDArray[np.uint8],
         averages: route.Averages,
     ) -> None:
-        buffers = routing_buffers(len(block))
+        buffers = route.routing_buffers(len(block))
         route.route_and_average(_as_columns(block), self.trees.nodes, leaf_numbers, in_bag, buffers, leaves, averages)
 
     def _leaves_by_classes(
@@ -244,7 +244,7 @@ class Grown:
     importances: Floats  # (tree, feature)
 
 
-def check_size(n_rows: int, params: GrowthParams) -> None:
+def check_size(n_rows: int, params: Params) -> None:
     """Raise `SchemaError` when there are more rows, or may be more nodes, than a tree has room for."""
     if n_rows > MAX_ROWS:
         raise SchemaError(
@@ -261,10 +261,10 @@ def check_size(n_rows: int, params: GrowthParams) -> None:
         )
 
 
-def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tree: int, n_trees: int) -> Grown:
+def grow(predictors: Predictors, target: Target, params: Params, seed: int, first_tree: int, n_trees: int) -> Grown:
     """Grow trees number first_tree .. first_tree + n_trees - 1 of a target's forest, and measure their fitness."""
     out = grown_trees(n_trees, *_sizes(predictors, target, params))
-    center = grow_into(out, predictors, target, params, first_tree)
+    center = grow_into(out, predictors, target, params, seed, first_tree)
     fitness = measure_fitness(out, center, predictors, target, params)
     n_words, n_leaves = int(out.word_ends[-1]), int(out.leaf_ends[-1])
     n_values, n_ends = (0, n_leaves) if target.n_classes else (n_leaves, 0)
@@ -283,14 +283,16 @@ def grow(predictors: Predictors, target: Target, params: GrowthParams, first_tre
     return Grown(trees, out.word_ends, out.leaf_ends, fitness, out.importances)
 
 
-def _sizes(predictors: Predictors, target: Target, params: GrowthParams) -> tuple[int, int, int, int, int]:
+def _sizes(predictors: Predictors, target: Target, params: Params) -> tuple[int, int, int, int, int]:
     """Of one tree: most distinct rows in its bag, most rows outside of it, features, classes, fewest rows of a leaf."""
     n_rows = len(target.rows)
     n_drawn, n_out_of_bag = min(params.n_draws(n_rows), n_rows), min(params.n_out_of_bag(n_rows), n_rows)
     return n_drawn, n_out_of_bag, len(predictors.codes), target.n_classes, params.min_samples_leaf
 
 
-def grow_into(out: GrownTrees, predictors: Predictors, target: Target, params: GrowthParams, first_tree: int) -> float:
+def grow_into(
+    out: GrownTrees, predictors: Predictors, target: Target, params: Params, seed: int, first_tree: int
+) -> float:
     """Grow trees into `out`. Returns the mean of a numeric target, 0 for classes."""
     allowed, n_rows = predictors.without(target.column), len(target.rows)
     n_drawn, _, n_features, n_classes, min_leaf = _sizes(predictors, target, params)
@@ -299,25 +301,23 @@ def grow_into(out: GrownTrees, predictors: Predictors, target: Target, params: G
         growth.TargetArrays(target.rows, target.values, target.classes),
         growth.Settings(
             n_classes=n_classes,
-            seed=np.uint64(params.seed),
+            seed=np.uint64(seed),
             column=target.column,
             first_tree=first_tree,
             n_draws=params.n_draws(n_rows),
             n_tried=params.n_tried(len(allowed)),
             min_leaf=min_leaf,
-            max_depth=params.depth_limit,
+            max_depth=NO_DEPTH_LIMIT if params.max_depth is None else params.max_depth,
         ),
-        growth_buffers(n_rows, n_drawn, n_features, len(allowed), n_classes, min_leaf),
+        growth.growth_buffers(n_rows, n_drawn, n_features, len(allowed), n_classes, min_leaf),
         out,
     )
     return float(center)
 
 
-def measure_fitness(
-    out: GrownTrees, center: float, predictors: Predictors, target: Target, params: GrowthParams
-) -> Floats:
+def measure_fitness(out: GrownTrees, center: float, predictors: Predictors, target: Target, params: Params) -> Floats:
     """Fitness of every tree that `grow_into` has written to `out`, on rows outside its bag."""
-    fitness, buffers = np.empty(len(out.n_out_of_bag)), fitness_buffers(*_sizes(predictors, target, params))
+    fitness, buffers = np.empty(len(out.n_out_of_bag)), route.fitness_buffers(*_sizes(predictors, target, params))
     route.measure_fitness(
         predictors.codes, target.values, target.classes, target.n_classes, center, out, buffers, fitness
     )
@@ -341,12 +341,10 @@ def keep_best(fitness: NDArray[np.float64], share: float) -> NDArray[np.int64]:
     return np.argsort(-ranked, kind="stable")[:n_kept]
 
 
-def prune(
-    target: Target, parts: Sequence[Grown], predictors: Predictors, params: GrowthParams, n_columns: int
-) -> Forest:
+def prune(target: Target, parts: Sequence[Grown], predictors: Predictors, params: Params, n_columns: int) -> Forest:
     """The forest of the best trees of all parts, which come in the order of their trees."""
     fitness = np.concatenate([part.fitness for part in parts])
-    kept = keep_best(fitness, params.share_kept)
+    kept = keep_best(fitness, params.beta)
     part_of = np.repeat(np.arange(len(parts)), [len(part.fitness) for part in parts])
     first_of = np.cumsum([0] + [len(part.fitness) for part in parts])
     picked = [(parts[part_of[tree]], int(tree - first_of[part_of[tree]])) for tree in kept]

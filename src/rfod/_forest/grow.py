@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from rfod._forest.jit import MINUS_ONE, ONE, ZERO, inner, kernel, merged, reassociable, sort_by_key
-from rfod._forest.layout import is_above, leaf_word, node_word, set_bit, set_words_for
+from rfod._forest.layout import MAX_SET_WORDS, is_above, leaf_word, max_leaves, node_word, set_bit, set_words_for
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -146,6 +146,53 @@ class _Node(NamedTuple):
     packed: np.int64
     mean: np.float64  # of the centred target
     least_gain: np.float64  # a split must gain more
+
+
+def growth_buffers(
+    n_rows: int, n_drawn: int, n_features: int, n_allowed: int, n_classes: int, min_leaf: int
+) -> GrowthBuffers:
+    """To grow trees on at most `n_drawn` of `n_rows` rows, one at a time."""
+    by_class, n_places = n_classes > 2, LANES * CODES
+    return GrowthBuffers(
+        bag=Bag(
+            state=np.zeros(1, dtype=np.uint64),
+            times=np.zeros(n_rows, dtype=np.int32),
+            drawn=np.empty(n_drawn + 1, dtype=np.int32),
+        ),
+        sample=Sample(
+            source=np.empty(n_drawn, dtype=np.uint32),
+            codes=np.empty(n_allowed * n_drawn, dtype=np.uint8),
+            packed=np.empty(n_drawn, dtype=np.int64),
+            total=np.empty(n_drawn),
+            classes=np.empty(n_drawn if n_classes else 0, dtype=np.uint32),
+        ),
+        split=SplitBuffers(
+            position=np.empty(n_features, dtype=np.int64),
+            candidates=np.empty(n_allowed, dtype=np.int32),
+            histograms=Histograms(
+                marks=np.zeros(LANES * MARKS, dtype=np.uint64),
+                packed=np.zeros(n_places, dtype=np.int64),
+                total=np.zeros(n_places),
+            ),
+            mean=np.zeros(n_places),
+            present=np.empty(CODES, dtype=np.int64),
+            lane_feature=np.empty(LANES, dtype=np.int64),
+            lane_base=np.empty(LANES, dtype=np.uint64),
+            best_set=np.zeros(MAX_SET_WORDS, dtype=np.int64),
+        ),
+        classes=ClassBuffers(
+            node=np.zeros(n_classes + 1, dtype=np.int64),
+            left=np.zeros(n_classes, dtype=np.int64),
+            node_float=np.zeros(n_classes),
+            left_float=np.zeros(n_classes),
+            joint=np.zeros(CODES * n_classes if by_class and n_classes <= MAX_JOINT_CLASSES else 0),
+            grouped=np.empty(n_drawn if by_class else 0, dtype=np.int64),
+            group_end=np.zeros(CODES, dtype=np.int64),
+        ),
+        rows=np.empty(n_drawn, dtype=np.uint32),
+        spare=np.empty(n_drawn, dtype=np.uint32),
+        stack=np.empty(4 * max_leaves(n_drawn, min_leaf), dtype=np.int64),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ random streams

@@ -51,6 +51,32 @@ class GrownTrees(NamedTuple):
     importances: NDArray[np.float64]  # (trees, features), zeros: sum of the gains of a feature's splits
 
 
+def max_leaves(n_drawn: int, min_leaf: int) -> int:
+    """Of a tree that is grown on so many distinct rows."""
+    return max(1, n_drawn // min_leaf)
+
+
+def grown_trees(
+    n_trees: int, n_drawn: int, n_out_of_bag: int, n_features: int, n_classes: int, min_leaf: int
+) -> GrownTrees:
+    """For trees, as large as they can get; pages that are not written to take no memory."""
+    n_leaves = n_trees * max_leaves(n_drawn, min_leaf)
+    n_values, n_ends, n_entries = (0, n_leaves, n_trees * n_drawn) if n_classes else (n_leaves, 0, 0)
+    return GrownTrees(
+        words=np.empty(n_trees + WORDS_PER_LEAF * n_leaves, dtype=np.int64),
+        word_ends=np.empty(n_trees + 1, dtype=np.int64),
+        leaf_ends=np.empty(n_trees + 1, dtype=np.int64),
+        leaf_value=np.empty(n_values),
+        leaf_variance=np.empty(n_values),
+        entry_ends=np.empty(n_ends, dtype=np.int64),
+        entry_class=np.empty(n_entries, dtype=np.int64),
+        entry_share=np.empty(n_entries),
+        out_of_bag=np.empty((n_trees, n_out_of_bag + 1), dtype=np.uint32),
+        n_out_of_bag=np.empty(n_trees, dtype=np.int64),
+        importances=np.zeros((n_trees, n_features)),
+    )
+
+
 @register_jitable
 def feature_of(word: Any) -> Any:
     """The feature that an inner node splits."""

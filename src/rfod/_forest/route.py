@@ -12,6 +12,7 @@ from rfod._forest.layout import (
     child_of,
     feature_of,
     is_above,
+    max_leaves,
     n_set_words_of,
     set_bit,
     set_words_for,
@@ -95,6 +96,35 @@ class _Tree(NamedTuple):
     root: np.uint64  # position of its first word
     n_words: int
     first_leaf: int  # its leaves are counted from here
+
+
+def routing_buffers(n_rows: int) -> RoutingBuffers:
+    """To send so many rows down a tree."""
+    return RoutingBuffers(
+        active_of=np.empty(n_rows, dtype=np.uint8),
+        nodes=np.empty(MAX_ACTIVE, dtype=np.uint64),
+        ends=np.empty(MAX_ACTIVE + 1, dtype=np.int64),
+        order=np.empty(2 * n_rows, dtype=np.uint32),
+        stack=np.empty(4 * n_rows, dtype=np.uint64),
+    )
+
+
+def fitness_buffers(n_drawn: int, n_out_of_bag: int, n_features: int, n_classes: int, min_leaf: int) -> FitnessBuffers:
+    """To measure the fitness of the same trees on at most `n_out_of_bag` rows outside their bags."""
+    n_entries = n_drawn if n_classes else 0
+    return FitnessBuffers(
+        codes=np.empty(n_features * n_out_of_bag, dtype=np.uint8),
+        leaves=np.empty(n_out_of_bag, dtype=np.int32),
+        routing=routing_buffers(n_out_of_bag),
+        tallies=Tallies(
+            leaf_rows=np.empty(max_leaves(n_drawn, min_leaf), dtype=np.int64),
+            class_rows=np.empty(n_classes, dtype=np.int64),
+            entry_rows=np.empty(n_entries, dtype=np.int64),
+            entry_leaf=np.empty(n_entries, dtype=np.int64),
+            keys=np.empty(n_entries),
+            order=np.empty(n_entries, dtype=np.int64),
+        ),
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ one tree

@@ -19,11 +19,10 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from rfod._forest import class_sums, grow, jit, leaf_sample, neighbours, route
-from rfod._forest.buffers import grown_trees
 from rfod._forest.forest import Forest, Predictors, Target, Trees, grow_into, is_tree, measure_fitness
-from rfod._forest.layout import leaf_word
-from rfod._forest.params import GrowthParams
+from rfod._forest.layout import grown_trees, leaf_word
 from rfod._table.bins import Feature
+from rfod.params import Params
 
 Report = Callable[[int, int], None]
 """Called as report(functions compiled, functions in all)."""
@@ -146,11 +145,11 @@ def _call(steps: Sequence[Callable[[], Any]]) -> None:
 # ------------------------------------------------------------------------------------------- every kernel, called once
 
 
-def _task() -> tuple[Predictors, Target, GrowthParams]:
+def _task() -> tuple[Predictors, Target, Params]:
     """All that is needed to grow trees on one row."""
     predictors = Predictors(_BLOCK.T, np.zeros(1, dtype=np.bool_), np.full(1, 2), np.zeros(1, dtype=np.int64))
     target = Target(1, _ONE_ROW, np.zeros(1), np.zeros(1, dtype=np.int32), 0)
-    return predictors, target, GrowthParams(1, 1.0, None, 1, None, None, 0)
+    return predictors, target, Params(1, max_features=None, min_samples_leaf=1)
 
 
 def _forest(n_classes: int) -> Forest:
@@ -178,7 +177,7 @@ def _measure() -> None:
 # In the order in which a fit needs them; growing takes as long as all that follow, which a second process does.
 _STEPS: tuple[Callable[[], Any], ...] = (
     lambda: Feature(0, "value", False, 3, np.zeros(1)).codes(np.zeros(1)),
-    lambda: grow_into(grown_trees(0, 1, 1, 1, 0, 1), *_task(), 0),
+    lambda: grow_into(grown_trees(0, 1, 1, 1, 0, 1), *_task(), seed=0, first_tree=0),
     lambda: measure_fitness(grown_trees(0, 1, 1, 1, 0, 1), 0.0, *_task()),
     lambda: _forest(0).bags(0, _ONE_ROW, 1),
     lambda: _forest(0).predict_values(_BLOCK),

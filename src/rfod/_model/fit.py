@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._forest.fitness import coefficient_of_determination, weighted_auc
 from rfod._forest.forest import Forest, Grown, Predictors, Target, check_size, grow, prune
-from rfod._forest.params import GrowthParams
 from rfod._model import judge, scores
 from rfod._model.calibrate import fit_tail, spread_floor, strangeness
 from rfod._model.conditional import middle_offsets, sort_into_leaves
@@ -26,6 +24,7 @@ from rfod._table.encode import encode_column
 from rfod._table.schema import infer_schema
 from rfod._table.table import Table
 from rfod.exceptions import SchemaError
+from rfod.params import Params
 
 Floats = NDArray[np.float64]
 Run = tuple[int, int, int]
@@ -50,20 +49,20 @@ class Trained:
 def train(
     table: Table,
     column_types: Mapping[str, str] | None,
-    growth: GrowthParams,
-    params: Mapping[str, Any],
+    params: Params,
+    seed: int,
     executor: Executor,
     progress: Progress = silent,
 ) -> Trained:
-    """Fit a model to a table; the model keeps `params`, those of the detector.
+    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams.
 
     With `trim` the forests are grown twice: the second time without that share of the rows, the worst of the first fit.
     """
-    check_size(table.n_rows, growth)
+    check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
     encoded = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
-    features = fit_features(schema, encoded.__getitem__, int(params["max_bins"]), growth.seed)
+    features = fit_features(schema, encoded.__getitem__, params.max_bins, seed)
     if len(features) > MOST_FEATURES:
         raise SchemaError(
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
@@ -75,22 +74,23 @@ def train(
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
-    fit = _Fit(schema.columns, encoded, predictors, growth, params, executor, progress)
+    fit = _Fit(schema.columns, encoded, predictors, params, seed, executor, progress)
     usable = np.ones(table.n_rows, dtype=np.bool_)
     columns, rows = fit.grow(usable)
-    n_trimmed = int(params["trim"] * table.n_rows)
+    n_trimmed, settings = int(params.trim * table.n_rows), params.to_json()
     if n_trimmed:
-        cells = judge.compare(Comparison(columns, params["distance"], rows), executor, progress)
+        cells = judge.compare(Comparison(columns, params.distance, rows), executor, progress)
         ranges = np.array([column.value_range for column in columns])
-        usable = ~scores.highest(scores.row_means(cells.cell_scores, scores.weights(ranges, params, cells)), n_trimmed)
+        row_scores = scores.row_means(cells.cell_scores, scores.weights(ranges, settings, cells))
+        usable = ~scores.highest(row_scores, n_trimmed)
         columns, rows = fit.grow(usable)
-    kept = _sample_rows(np.flatnonzero(usable), SAMPLE_ROWS, growth.seed)
+    kept = _sample_rows(np.flatnonzero(usable), SAMPLE_ROWS, seed)
     sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
     calibrated, cells = fit.calibrate(columns, rows, sample)
-    parts = scores.row_parts(calibrated, params, cells)
+    parts = scores.row_parts(calibrated, settings, cells)
     centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
     calibration = np.sort(scores.consensus(parts, centres, scales))
-    model = Model(schema, features, calibrated, sample, growth.seed, params, centres, scales, calibration)
+    model = Model(schema, features, calibrated, sample, seed, settings, centres, scales, calibration)
     return Trained(model, rows)
 
 
@@ -101,8 +101,8 @@ class _Fit:
     columns: Sequence[Column]
     encoded: Sequence[NDArray[Any]]
     predictors: Predictors
-    growth: GrowthParams
-    params: Mapping[str, Any]
+    params: Params
+    seed: int
     executor: Executor
     progress: Progress
 
@@ -114,44 +114,46 @@ class _Fit:
             for j, column in enumerate(self.columns)
         ]
         forests = self._grow_forests(targets)
-        scale = partial(scores.numeric_range, distance=self.params["distance"], alpha=self.params["alpha"])
+        scale = partial(scores.numeric_range, distance=self.params.distance, alpha=self.params.alpha)
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
-        bags = Bags(forests, targets, self.growth.seed, len(usable))
+        bags = Bags(forests, targets, self.seed, len(usable))
         rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
 
     def _grow_forests(self, targets: Sequence[Target]) -> list[Forest]:
         """One pruned forest per target. The trees of a forest are split into tasks if there are few columns."""
-        growth, executor = self.growth, self.executor
-        fewest = max(1, -(-4 * executor.n_workers // len(targets)), growth.n_trees // 25)
+        params, executor = self.params, self.executor
+        n_trees = params.n_estimators
+        fewest = max(1, -(-4 * executor.n_workers // len(targets)), n_trees // 25)
         runs: list[Run] = []
         for target in sorted(targets, key=lambda target: target.n_classes <= 2):  # what takes longest comes first
-            n_parts = min(growth.n_trees, max(fewest, growth.n_trees * growth.n_draws(len(target.rows)) // TASK_DRAWS))
-            firsts = [0, 1] if target.constant else [growth.n_trees * part // n_parts for part in range(n_parts + 1)]
+            n_draws = n_trees * params.n_draws(len(target.rows))
+            n_parts = min(n_trees, max(fewest, n_draws // TASK_DRAWS))
+            firsts = [0, 1] if target.constant else [n_trees * part // n_parts for part in range(n_parts + 1)]
             runs += [(target.column, first, last - first) for first, last in pairwise(firsts)]
-        handles = [executor.share(value) for value in (self.predictors, targets, growth)]
+        handles = [executor.share(value) for value in (self.predictors, targets, params, self.seed)]
         parts: list[list[Grown]] = [[] for _ in targets]
         grown = executor.map(_grow_run, runs, handles, progress=partial(self.progress, "growing"))
         for (j, _, _), part in zip(runs, grown, strict=True):
             parts[j].append(part)
-        return [prune(target, parts[target.column], self.predictors, growth, len(targets)) for target in targets]
+        return [prune(target, parts[target.column], self.predictors, params, len(targets)) for target in targets]
 
     def calibrate(
         self, columns: Sequence[ColumnForest], rows: EncodedRows, sample: TrainingSample
     ) -> tuple[tuple[ColumnModel, ...], JudgedCells]:
         """Judge (a sample of) the training rows out of bag: the columns of the model, and the judged cells."""
-        n_rows, seed = len(rows), self.growth.seed
+        n_rows, seed = len(rows), self.seed
         interval_rows = rows.take(_sample_rows(sample.rows, INTERVAL_ROWS, seed))
         sample_block = rows.take(sample.rows).block
         if n_rows > CALIBRATION_ROWS:
             rows = rows.take(_sample_rows(np.arange(n_rows), CALIBRATION_ROWS, seed))
         points = None
-        if self.params["aggregation"] == "consensus":
+        if self.params.aggregation == "consensus":
             points = sample.neighbours(columns), rows.places(sample.neighbour_places)
-        comparison = Comparison(columns, self.params["distance"], rows, points)
+        comparison = Comparison(columns, self.params.distance, rows, points)
         executor = comparison.executor(self.executor)
         parts = comparison.parts(executor.n_workers)
-        is_robust = bool(self.params["trim"])
+        is_robust = bool(self.params.trim)
         handles = [executor.share(value) for value in (comparison, interval_rows, sample, sample_block, is_robust)]
         progress = partial(self.progress, "judging")
         results = list(executor.map(_calibrate_part, parts, handles, progress=progress))
@@ -163,9 +165,9 @@ class _Fit:
         return calibrated, comparison.collect(parts, (result for result, _ in results))
 
 
-def _grow_run(run: Run, predictors: Predictors, targets: Sequence[Target], growth: GrowthParams) -> Grown:
+def _grow_run(run: Run, predictors: Predictors, targets: Sequence[Target], params: Params, seed: int) -> Grown:
     j, first_tree, n_trees = run
-    return grow(predictors, targets[j], growth, first_tree, n_trees)
+    return grow(predictors, targets[j], params, seed, first_tree, n_trees)
 
 
 def _calibrate_part(
@@ -228,6 +230,30 @@ def _fitness(
     picked = np.flatnonzero(known)[: max(1, SHARES_LIMIT // column.forest.n_classes)]
     some = rows.take(picked)
     return weighted_auc(classes[picked], column.forest.predict_shares(some.block, some.select(in_bag)))
+
+
+def coefficient_of_determination(observed: Floats, predicted: Floats) -> float:
+    """R²; NaN below two rows, 0 or 1 for a constant column."""
+    if len(observed) < 2:
+        return float("nan")
+    around_mean = float(np.sum((observed - observed.mean()) ** 2))
+    around_prediction = float(np.sum((observed - predicted) ** 2))
+    if around_mean == 0:
+        return 1.0 if around_prediction == 0 else 0.0
+    return 1.0 - around_prediction / around_mean
+
+
+def weighted_auc(observed: NDArray[np.int32], shares: Floats) -> float:
+    """Area under the ROC curve, each class against the rest, weighted by class share; NaN for a single class."""
+    area, weight = 0.0, 0
+    for klass in np.unique(observed):
+        is_hit = observed == klass
+        hits, others = np.sort(shares[is_hit, klass]), np.sort(shares[~is_hit, klass])
+        if len(others):
+            below = np.searchsorted(others, hits, "left") + np.searchsorted(others, hits, "right")  # each counted twice
+            area += len(hits) * (0.5 * float(below.mean()) / len(others))
+            weight += len(hits)
+    return area / weight if weight else float("nan")
 
 
 def _target(

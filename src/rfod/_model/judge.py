@@ -15,7 +15,7 @@ from rfod._forest.neighbours import Neighbours
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.executor import Executor, Progress, Threads, silent
 from rfod._model.model import ColumnForest, JudgedCells, Model
-from rfod._model.scores import Distance, categorical_scores, numeric_scores
+from rfod._model.scores import categorical_scores, numeric_scores
 from rfod._table.bins import bin_table
 from rfod._table.encode import UNSEEN, encode_column
 from rfod._table.table import Table
@@ -124,7 +124,7 @@ class Comparison:
     """Rows and the forests that judge their cells. Tasks work on parts of it; it can be pickled."""
 
     columns: Sequence[ColumnForest]
-    distance: Distance
+    distance: str
     rows: EncodedRows
     points: tuple[Neighbours, NDArray[np.int64]] | None = None
     """If distances are wanted: the points to measure from, and the rows' own positions among them, -1 for others."""

@@ -7,7 +7,7 @@ cell scores, weighted by confidence (section 4.4), or one of the other aggregati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from rfod._model.model import ColumnModel, JudgedCells, Model
 
 Floats = NDArray[np.float64]
-Distance = Literal["agd", "gower", "gower-iqr"]
 
 SCORE_LIMIT = 1e9  # no cell scores higher; an infinite value scores this
 WIDEST = 1e6  # ratio of the spread of a part to its centre, and of its centre to its spread, at most
 FURTHEST = 1e12  # in spreads of the training rows: keeps scores finite
 
 
-def numeric_range(values: Floats, distance: Distance, alpha: float) -> float:
+def numeric_range(values: Floats, distance: str, alpha: float) -> float:
     """Divisor of the residuals of a numeric column, from its training values; 0 for a constant column.
 
     AGD takes the distance between the alpha and 1 - alpha quantiles, Gower's distance that between the extremes, its
@@ -50,7 +49,7 @@ def numeric_scores(observed: Floats, expected: Floats, value_range: float) -> Fl
 
 
 def categorical_scores(
-    observed: NDArray[np.int32], expected: NDArray[np.int32], probability: Floats, distance: Distance
+    observed: NDArray[np.int32], expected: NDArray[np.int32], probability: Floats, distance: str
 ) -> Floats:
     """1 - probability of the observed category (AGD), or 0/1 for match or not (Gower); NaN where a cell is missing.
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rfod._forest.params import MIN_OUT_OF_BAG, ROWS_PER_TREE, GrowthParams
+from rfod.params import MIN_OUT_OF_BAG, ROWS_PER_TREE, Params
 
-PARAMS = GrowthParams(100, 0.5, None, 5, None, None, 0)
+PARAMS = Params(max_features=None, max_samples=None)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,4 @@ def test_out_of_bag_rows(n_rows, n_out_of_bag):
 
 
 def test_depth():
-    assert PARAMS.depth_limit >= 2**31
-    assert replace(PARAMS, max_depth=3).depth_limit == 3
-    assert type(replace(PARAMS, max_depth=np.int32(3)).depth_limit) is int  # another type would be compiled for anew
+    assert type(replace(PARAMS, max_depth=np.int32(3)).max_depth) is int  # another type would be compiled for anew
