@@ -1,4 +1,4 @@
-"""One pass over all rows of a source: statistics of its columns, and a uniform sample of its rows."""
+"""Statistics of the columns of a source: exact, over all rows, and mergeable."""
 
 from __future__ import annotations
 
@@ -17,61 +17,14 @@ from numpy.typing import NDArray
 
 from rfod._io.archives import add_member, open_archive
 from rfod._io.source import Batch
-from rfod._table.kinds.base import ColumnFormat
 from rfod.exceptions import ModelFormatError
 
 MEMBER = "source.json"
 """Where a model file keeps the statistics of its source; the model itself does not need them."""
-MOST_CATEGORIES = 100_000
+MOST_CATEGORIES = 65_536  # of a column whose categories are counted over all rows
 _STORED_CATEGORIES = 20
 _QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 _LARGEST_MEMBER = 1 << 24  # bytes; statistics of 10,000 columns take half of it
-
-
-class RowSampler:
-    """Keeps the rows with the smallest of one random number each, at most `n_rows` of them.
-
-    Which rows these are depends on the seed and the order of the rows, not on how they are cut into batches. A source
-    with fewer rows is kept whole.
-    """
-
-    def __init__(self, n_rows: int, seed: int) -> None:
-        self._n_wanted = n_rows
-        self._random = np.random.default_rng(seed)
-        self._below = 1.0
-        self._parts: list[tuple[pa.Table, NDArray[np.float64]]] = []
-        """Rows with their random numbers."""
-        self._readings: Mapping[str, ColumnFormat | None] | None = None
-        self._n_kept = 0
-        self.n_seen = 0
-
-    def add(self, batch: Batch) -> None:
-        """Offer the rows of a batch, in the order of the source."""
-        self._readings = batch.readings
-        draws = self._random.random(batch.rows.num_rows)
-        chosen = np.flatnonzero(draws < self._below)
-        rows = batch.rows if len(chosen) == len(draws) else batch.rows.take(pa.array(chosen))
-        self._parts.append((rows, draws[chosen]))
-        self.n_seen += len(draws)
-        self._n_kept += len(chosen)
-        if self._n_kept > max(2 * self._n_wanted, self._n_wanted + 100_000):
-            self._shrink()
-
-    def _shrink(self) -> pa.Table:
-        """Keep only the wanted number of rows, in the order of the source."""
-        table = pa.concat_tables([rows for rows, _ in self._parts], promote_options="permissive")
-        draws = np.concatenate([part for _, part in self._parts])
-        if len(draws) > self._n_wanted:
-            chosen = np.sort(np.argpartition(draws, self._n_wanted - 1)[: self._n_wanted])
-            table, draws = table.take(pa.array(chosen)), draws[chosen]
-            self._below = float(draws.max())
-        table = table.combine_chunks()
-        self._parts, self._n_kept = [(table, draws)], len(draws)
-        return table
-
-    def rows(self) -> Batch:
-        """The sample; `lines` is left out, since its rows are not consecutive."""
-        return Batch(self._shrink(), 0, readings=self._readings)
 
 
 @dataclass
@@ -94,18 +47,31 @@ class ColumnStats:
             if len(values):
                 self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
         elif self.counts is not None:
-            counted = pc.value_counts(_decoded(column).drop_null())
-            values, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
-            self.counts.update({str(value): count for value, count in zip(values, counts, strict=True)})
-            if len(self.counts) > MOST_CATEGORIES:
-                self.counts = None
+            self._count(_counts(column))
+
+    def _count(self, counts: Mapping[str, int]) -> None:
+        assert self.counts is not None
+        self.counts.update(counts)
+        if len(self.counts) > MOST_CATEGORIES:
+            self.counts = None
+
+    def merge(self, other: ColumnStats) -> None:
+        """Take in the column in other rows."""
+        self.n_missing += other.n_missing
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        if self.counts is not None and other.counts is not None:
+            self._count(other.counts)
+        else:
+            self.counts = None
 
     def to_json(self, sample: pa.ChunkedArray) -> dict[str, Any]:
         """Plain values for a model file; quantiles between the extremes are those of a sample of the column."""
         stats: dict[str, Any] = {"type": self.arrow_type, "n_missing": self.n_missing}
         if self.counts is not None:
             stats["n_distinct"] = len(self.counts)
-            stats["counts"] = dict(self.counts.most_common(_STORED_CATEGORIES))
+            stats["counts"] = _most_common(self.counts)
+        elif _is_counted(sample.type):
+            stats["counts_in_sample"] = _most_common(_counts(sample))
         if self.low <= self.high:
             inner = _floats(sample) if _is_number(sample.type) else np.zeros(0)
             shares = _QUANTILES if len(inner) else (0.0, 1.0)
@@ -134,6 +100,15 @@ class SourceStats:
                 self.columns[name] = _start(column.type)
             self.columns[name].add(column)
 
+    def merge(self, other: SourceStats) -> None:
+        """Take in other rows of the source."""
+        self.n_rows += other.n_rows
+        for name, column in other.columns.items():
+            if name in self.columns:
+                self.columns[name].merge(column)
+            else:
+                self.columns[name] = column
+
     def to_json(self, sample: pa.Table) -> dict[str, Any]:
         """Plain values for a model file."""
         return {
@@ -146,8 +121,23 @@ class SourceStats:
 
 def _start(arrow_type: pa.DataType) -> ColumnStats:
     plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    is_counted = pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_boolean(plain)
-    return ColumnStats(str(plain), counts=Counter() if is_counted else None)
+    return ColumnStats(str(plain), counts=Counter() if _is_counted(plain) else None)
+
+
+def _is_counted(arrow_type: pa.DataType) -> bool:
+    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_boolean(plain))
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    counted = pc.value_counts(_decoded(column).drop_null())
+    values, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
+    return {str(value): count for value, count in zip(values, counts, strict=True)}
+
+
+def _most_common(counts: Mapping[str, int]) -> dict[str, int]:
+    """Ties by text, so that the order in which rows were read does not matter."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_STORED_CATEGORIES])
 
 
 def _is_number(arrow_type: pa.DataType) -> bool:
