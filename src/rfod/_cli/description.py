@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from rich import box
 from rich.console import Console
+from rich.table import Column as Heading
 from rich.table import Table
 from rich.text import Text
 
@@ -24,67 +25,58 @@ _WIDE = 120
 
 def print_description(console: Console, summary: dict[str, Any]) -> None:
     """What `describe` found out, for a person."""
-    source = summary["source"]
+    source, lines = summary["source"], {}
     if source:
         sample = f", of which {source['n_sampled']:,} were fitted" if source["n_sampled"] else ""
-        console.print(Text(f"source      {shown(source['source'])}: {source['n_rows']:,} rows{sample}"))
-    console.print(Text(f"model       {summary['n_rows']:,} rows, {len(summary['columns'])} columns"))
-    console.print(
-        Text(
-            f"size        {summary['file_bytes'] / 2**20:,.1f} MB in the file, "
-            f"{summary['tree_bytes'] / 2**20:,.1f} MB of trees in memory, {summary['n_leaves']:,} leaves"
-        )
+        lines["source"] = f"{source['source']}: {source['n_rows']:,} rows{sample}"
+    lines["model"] = f"{summary['n_rows']:,} rows, {len(summary['columns'])} columns"
+    lines["size"] = (
+        f"{summary['file_bytes'] / 2**20:,.1f} MB in the file, "
+        f"{summary['tree_bytes'] / 2**20:,.1f} MB of trees in memory, {summary['n_leaves']:,} leaves"
     )
-    console.print(Text(f"format      {summary['format_version']}, written by rfod {shown(summary['rfod_version'])}"))
-    changed = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
-    console.print(Text(f"parameters  {shown(changed)}"))
+    lines["format"] = f"{summary['format_version']}, written by rfod {summary['rfod_version']}"
+    lines["parameters"] = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
     if summary["left_out"]:
-        reasons = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
-        console.print(Text(f"left out    {shown(reasons)}"))
+        lines["left out"] = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
+    for label, text in lines.items():
+        console.print(Text(f"{label:<12}{shown(text)}"))
     console.print()
     console.print(_columns_table(summary["columns"], narrow=console.width < _WIDE))
     console.print(Text("fit: R² of numbers, AUC of categories, on rows the trees had not seen.", style="dim"))
 
 
 def _columns_table(columns: list[dict[str, Any]], narrow: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
-    table.add_column("column", overflow="fold")
-    table.add_column("kind", no_wrap=True)
-    table.add_column("values", overflow="fold")
-    table.add_column("missing", justify="right")
-    table.add_column("fit", justify="right", no_wrap=True)
-    table.add_column("predicted from", overflow="fold")
+    headings = [
+        Heading(name, overflow="fold") for name in ("column", "kind", "values", "missing", "fit", "predicted from")
+    ]
+    for heading in headings[1], headings[4]:
+        heading.no_wrap = True
+    for heading in headings[3:5]:
+        heading.justify = "right"
+    table = Table(*headings, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     for column in columns:
-        fit = "constant" if column["fitness"] is None else f"{column['measure']} {column['fitness']:.2f}"
-        named = ", ".join(
-            f"{name} {share:.0%}" for name, share in list(column["predictors"].items())[: 2 if narrow else 4]
-        )
-        table.add_row(
-            *(
-                Text(shown(part))
-                for part in (
-                    column["name"],
-                    column["kind"],
-                    column["values"].split(":")[0] if narrow else column["values"],
-                )
-            ),
+        predictors = list(column["predictors"].items())[: 2 if narrow else 4]
+        cells = (
+            column["name"],
+            column["kind"],
+            column["values"].split(":")[0] if narrow else column["values"],
             f"{column['share_missing']:.1%}" if column["share_missing"] else "",
-            fit,
-            Text(shown(named)),
+            "constant" if column["fitness"] is None else f"{column['measure']} {column['fitness']:.2f}",
+            ", ".join(f"{name} {share:.0%}" for name, share in predictors),
         )
+        table.add_row(*(Text(shown(cell)) for cell in cells))
     return table
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What a model file holds, as plain values."""
-    facts = read_stats(path)
-    known = facts.get("columns", {}) if facts else {}
+    facts = read_stats(path) or {}
     forests = summarise_forests(model)
     defaults = Params().to_json()
     columns = []
     for column in model.schema.columns:
         forest = forests[column.name]
-        fact = known.get(column.name, {})
+        fact = facts.get("columns", {}).get(column.name, {})
         columns.append(
             {
                 "name": column.name,
@@ -92,7 +84,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
                 "values": _values_text(column.n_distinct, column.categories, fact),
                 "n_distinct": column.n_distinct,
                 "share_missing": fact["n_missing"] / facts["n_rows"]
-                if facts and "n_missing" in fact
+                if fact
                 else column.n_missing / model.schema.n_rows,
                 "measure": "R²" if forest.measure == "R2" else forest.measure,
                 "fitness": None if np.isnan(forest.fitness) else round(forest.fitness, 4),
@@ -131,11 +123,9 @@ def _values_text(n_distinct: int, categories: tuple[Any, ...], fact: dict[str, A
     return f"{n_distinct:,} distinct"
 
 
-def _short(value: Any) -> str:
-    """A quantile in few digits."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+def _short(value: float | str) -> str:
+    """A quantile in few digits; infinity is kept as text."""
+    return value if isinstance(value, str) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
 def _written_by(path: str) -> str:

@@ -71,27 +71,28 @@ def score(
         else:
             source = open_source(place, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        tally = judge_source(fitted, source, key, Answers(rule, target, cells, n_shown, csv_safe), reporter, jobs)
+        answers = Answers(rule, target, cells, n_shown, csv_safe)
+        judge_source(fitted, source, key, answers, reporter, jobs)
         if as_json:
             summaries.append(
                 {
                     "source": source.name,
-                    "n_rows": tally.n_rows,
-                    "n_flagged": tally.n_flagged,
+                    "n_rows": answers.n_rows,
+                    "n_flagged": answers.n_flagged,
                     "rule": rule.words(),
                     "notes": reporter.notes,
-                    "findings": [finding_json(finding) for finding in tally.findings[: tally.n_flagged]],
+                    "findings": [finding_json(finding) for finding in answers.findings[: answers.n_flagged]],
                 }
             )
         elif output != "-" and not quiet:
             if len(places) > 1:
                 stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)
-            print_findings(stdout_console(), tally.findings, tally.n_flagged, rule, target)
+            print_findings(stdout_console(), answers.findings, answers.n_flagged, rule, target)
         reporter.say(
-            f"{source.name}: {tally.n_rows:,} rows judged; {tally.n_flagged:,} flagged "
-            f"({tally.n_flagged / tally.n_rows:.2%}; {rule.words()})."
+            f"{source.name}: {answers.n_rows:,} rows judged; {answers.n_flagged:,} flagged "
+            f"({answers.n_flagged / answers.n_rows:.2%}; {rule.words()})."
         )
-        share_above |= fail_above is not None and tally.n_flagged > fail_above * tally.n_rows
+        share_above |= fail_above is not None and answers.n_flagged > fail_above * answers.n_rows
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))
     reporter.say(f"{reporter.times()}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rfod._cli.console import Reporter, naming
-from rfod._cli.findings import NEAREST, cells_schema, cells_table, rows_schema, rows_table
+from rfod._cli.findings import NEAREST, cells_table, rows_table
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.rule import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
@@ -26,15 +27,8 @@ from rfod._model.model import Model
 from rfod.detection import Detection
 from rfod.pipeline import check_columns, detect
 
-
-@dataclass
-class Tally:
-    """What came of one source."""
-
-    n_rows: int = 0
-    n_flagged: int = 0
-    findings: Sequence[RowExplanation] = ()
-    """Highest score first; the highest rows where there is no finding."""
+_SETTLED_BY = {"row_score": pa.float64(), "row_p": pa.float64(), "is_candidate": pa.bool_()}
+"""What answers that wait need beside their own fields."""
 
 
 @dataclass
@@ -73,21 +67,22 @@ class Answers:
     """Takes the answers for the batches of one source, in order, and writes them to a file if there is one.
 
     A rule that looks at all rows is settled at the end only: until then answers wait in a temporary file beside the
-    target, and are copied with their flags when all is known.
+    target, with what the rule is settled by, and are copied when all is known.
     """
 
     def __init__(self, rule: Rule, output: str | None, cells: bool, n_shown: int, csv_safe: bool = False) -> None:
         self._rule = StreamRule(rule)
         self._output, self._cells, self._csv_safe = output, cells, csv_safe
-        self.worst = WorstRows(n_shown)
         self._stack = ExitStack()
-        self._write: Callable[[pa.Table], None] | None = None
+        self._write: Write | None = None
         self._waiting: Any = None
-        self._schema: pa.Schema | None = None
-        self.tally = Tally()
+        self._schema = pa.schema([])
+        self.worst = WorstRows(n_shown)
+        self.n_rows = self.n_flagged = 0
+        self.findings: list[RowExplanation] = []
+        """Highest score first; the highest rows where there is no finding."""
 
     def __enter__(self) -> Answers:
-        self._stack.__enter__()
         return self
 
     def __exit__(self, *details: Any) -> None:
@@ -96,79 +91,62 @@ class Answers:
     def add(self, found: Detection, batch: Batch) -> None:
         """The answer for the next batch."""
         candidates = self._rule.candidates(found.judged)
-        self.tally.n_rows += len(found)
+        self.n_rows += len(found)
         self.worst.add(found, batch)
         if self._output is None:
             return
-        if self._schema is None:
-            self._open((cells_schema if self._cells else rows_schema)(found.labels.key_type))
-        assert self._write is not None
-        if not self._cells:
-            self._write(rows_table(found, candidates))
-            return
-        picked = np.flatnonzero(candidates)
-        if len(picked):
-            table = cells_table(found, picked)
-            if self._rule.rule.needs_all:  # what the rule is settled by has to wait with the cells
-                places = table.column("row").to_numpy() - batch.first_row
-                table = table.append_column("row_score", pa.array(found.row_scores[places]))
-                table = table.append_column("row_p", pa.array(found.row_p_values[places]))
-            self._write(table)
+        table = cells_table(found, np.flatnonzero(candidates)) if self._cells else rows_table(found, candidates)
+        if self._write is None:
+            self._schema = table.schema
+            self._write = self._wait() if self._rule.rule.needs_all else self._sink(self._output)
+        if self._waiting is not None:
+            places = table.column("row").to_numpy() - batch.first_row
+            for name, values in zip(_SETTLED_BY, (found.row_scores, found.row_p_values, candidates), strict=True):
+                table = table.append_column(name, pa.array(values[places]))
+        self._write(table)
 
-    def _open(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        if not self._rule.rule.needs_all:
-            self._write = self._sink()
-            return
+    def _sink(self, output: str) -> Write:
+        return self._stack.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
+
+    def _wait(self) -> Write:
         folder = None if self._output in (None, "-") else Path(str(self._output)).parent
-        self._waiting = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # the stack closes it
-        self._stack.callback(self._waiting.close)
-        fields = [pa.field("row_score", pa.float64()), pa.field("row_p", pa.float64())] if self._cells else []
+        self._waiting = self._stack.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
+        schema = pa.schema([*self._schema, *_SETTLED_BY.items()])
         options = pa.ipc.IpcWriteOptions(compression="lz4")
-        self._writer = pa.ipc.new_stream(self._waiting, pa.schema([*schema, *fields]), options=options)
+        self._writer = pa.ipc.new_stream(self._waiting, schema, options=options)
         # one batch per table, so that the cells of a row stay together
-        self._write = lambda table: self._writer.write_table(table.combine_chunks())
-
-    def _sink(self) -> Write:
-        assert self._schema is not None
-        assert self._output is not None
-        return self._stack.enter_context(open_sink(self._output, self._schema, csv_safe=self._csv_safe))
+        return lambda table: self._writer.write_table(table.combine_chunks())
 
     def settle(self) -> None:
         """All batches have been added: decide, and finish the file."""
         self._rule.settle()
-        self.tally.n_flagged = self._rule.n_flagged
+        self.n_flagged = self._rule.n_flagged
         if self._waiting is None:
             return
         self._writer.close()
         self._waiting.seek(0)
-        write = self._sink()
+        write = self._sink(str(self._output))
         for batch in pa.ipc.open_stream(self._waiting):
-            table = self._settled_cells(batch) if self._cells else self._settled_rows(batch)
+            table = self._settled(pa.Table.from_batches([batch]))
             if table.num_rows:
                 write(table)
 
-    def _settled_rows(self, batch: pa.RecordBatch) -> pa.Table:
-        table = pa.Table.from_batches([batch])
-        flagged = self._rule.final(
-            table.column("score").to_numpy(), table.column("p_value").to_numpy(), table.column("flagged").to_numpy()
+    def _settled(self, table: pa.Table) -> pa.Table:
+        """Only the cells of findings, or all rows with their final flags and the cells of findings in words."""
+        _, first, owner = np.unique(table.column("row").to_numpy(), return_index=True, return_inverse=True)
+        flagged = pa.array(self._rule.final(*(table.column(name).to_numpy()[first] for name in _SETTLED_BY))[owner])
+        table = table.select(self._schema.names)
+        if self._cells:
+            return table.filter(flagged)
+        words = pc.if_else(flagged, table.column("cells"), pa.scalar(None, pa.string()))
+        return pa.table(
+            {**dict(zip(table.column_names, table.columns, strict=True)), "flagged": flagged, "cells": words}
         )
-        words = pa.array(np.where(flagged, table.column("cells").to_numpy(zero_copy_only=False), None), pa.string())
-        table = table.set_column(table.column_names.index("flagged"), "flagged", pa.array(flagged))
-        return table.set_column(table.column_names.index("cells"), "cells", words).cast(self._schema)
-
-    def _settled_cells(self, batch: pa.RecordBatch) -> pa.Table:
-        table = pa.Table.from_batches([batch])
-        rows = table.column("row").to_numpy()
-        _, first, owner = np.unique(rows, return_index=True, return_inverse=True)
-        scores, p_values = table.column("row_score").to_numpy(), table.column("row_p").to_numpy()
-        kept = self._rule.final(scores[first], p_values[first], np.ones(len(first), dtype=np.bool_))
-        return table.filter(pa.array(kept[owner])).drop_columns(["row_score", "row_p"])
 
 
 def judge_source(
     model: Model, source: Source, key: str | None, answers: Answers, reporter: Reporter, jobs: int
-) -> Tally:
+) -> None:
     """Read, judge and write one source."""
     with (
         reporter.bar("scoring", source) as advance,
@@ -188,15 +166,13 @@ def judge_source(
             with reporter.stage("writing"):
                 answers.add(found, batch)
             advance(batch.rows.num_rows)
-        tally = answers.tally
-        if not tally.n_rows:
+        if not answers.n_rows:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
         with reporter.stage("writing"):
             answers.settle()
         with reporter.stage("findings"):
-            tally.findings = answers.worst.findings(model, key, tally.n_flagged or NEAREST, jobs)
+            answers.findings = answers.worst.findings(model, key, answers.n_flagged or NEAREST, jobs)
     reporter.notes_of(source)
-    return tally
 
 
 def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequence[str]) -> list[str | None]:

@@ -11,16 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from rfod._io.columnar import FORMATS as COLUMNAR
-from rfod._io.columnar import ColumnarSource, IpcStreamSource
-from rfod._io.database import SCHEMES, QuerySource
 from rfod._io.delimited import DelimitedSource
 from rfod._io.interface import InputError, OutputError, ReadOptions
 from rfod._io.records import JsonSource
 from rfod._io.source import ChainedSource, Source
-from rfod._io.spreadsheet import ENDINGS as SPREADSHEETS
-from rfod._io.spreadsheet import SpreadsheetSource
 from rfod._io.text import UNPACK_ERRORS, FileStream, binary_format, is_workbook, open_bytes, plain_name, unpack
+from rfod._io.typed import (
+    COLUMNAR,
+    SCHEMES,
+    SPREADSHEETS,
+    ColumnarSource,
+    IpcStreamSource,
+    QuerySource,
+    SpreadsheetSource,
+)
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".psv", ".dat"), "delimited"),
