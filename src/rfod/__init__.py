@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck, self_check
+    from rfod._findings.conditions import Condition
+    from rfod._findings.explanations import CellExplanation, RowExplanation
+    from rfod._findings.patterns import Pattern
     from rfod._views.page import write_report
     from rfod.detection import Detection
     from rfod.detector import RFOD, load
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
         RFODError,
         SchemaError,
     )
-    from rfod.explain import CellExplanation, Condition, Pattern, RowExplanation
     from rfod.pipeline import scan
 
     __version__: str
@@ -47,6 +49,9 @@ __all__ = [
 # Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
 _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck", "self_check"),
+    "rfod._findings.conditions": ("Condition",),
+    "rfod._findings.explanations": ("CellExplanation", "RowExplanation"),
+    "rfod._findings.patterns": ("Pattern",),
     "rfod._views.page": ("write_report",),
     "rfod.detection": ("Detection",),
     "rfod.detector": ("RFOD", "load"),
@@ -58,7 +63,6 @@ _MODULES = {
         "RFODError",
         "SchemaError",
     ),
-    "rfod.explain": ("CellExplanation", "Condition", "Pattern", "RowExplanation"),
     "rfod.pipeline": ("scan",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -71,7 +75,7 @@ def __getattr__(name: str) -> Any:
         value: Any = version("rfod")
     elif name in _MODULE_OF:
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)
-    elif name in ("exceptions", "explain", "figures"):
+    elif name in ("exceptions", "figures"):
         value = importlib.import_module(f"rfod.{name}")
     else:
         raise AttributeError(f"module 'rfod' has no attribute {name!r}")

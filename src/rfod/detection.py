@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._findings.explainer import Explainer
-from rfod._findings.explanations import RowExplanation
-from rfod._findings.findings import FIELDS, Findings, Positions, RowLabels
+from rfod._findings.explanations import Explainer, RowExplanation
+from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
 from rfod._findings.patterns import Pattern, find_patterns
-from rfod._findings.rule import DEFAULT_FDR, Rule
 from rfod._model.blame import Blame
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
@@ -183,10 +181,10 @@ class Detection:
         return [
             Blame(
                 int(row) + self.labels.first_row,
-                tuple(columns[j].name for j in repair.columns),
+                tuple(columns[j].name for j in repair.values),
                 {
                     columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
-                    for j, value in zip(repair.columns, repair.values, strict=True)
+                    for j, value in repair.values.items()
                 },
                 repair.ordinary,
             )
@@ -272,7 +270,7 @@ class Detection:
             return self._frame(Findings.of_mask(self.judged, rows, wanted))
         cells, repaired = [], []
         for row, repair in zip(rows.tolist(), self.judged.repairs(rows), strict=True):
-            for j, value in zip(repair.columns, repair.values, strict=True):
+            for j, value in repair.values.items():
                 if fdr is None or wanted[row, j]:
                     cells.append((row, j))
                     repaired += value_text(self.judged.model.schema.columns[j], np.array([value]))

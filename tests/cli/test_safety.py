@@ -102,7 +102,7 @@ def test_a_bug_ends_with_one_line_and_a_file(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("postgresql://bob:secret@host")
 
-    monkeypatch.setattr("rfod._findings.rule.Rule.select", broken)
+    monkeypatch.setattr("rfod._findings.findings.Rule.select", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ran = rfod("scan", orders_csv, *FEW)
     assert ran.code == 1

@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "flows.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^(?=## )", PAGE, flags=re.MULTILINE)[1:]
 MOST_LINES = 45
 MOST_CHARACTERS = 125
-# `_model/fit.py`, `_model/fit.py: train` or `_model/fit.py: SAMPLE_ROWS = 4,096`
+# `_model/fit.py`, `_model/fit.py: train` or `_model/fit.py: KEPT_ROWS = 4,096`
 _NAMED = re.compile(r"`(?P<path>(?:\w+/)*\w+\.py)(?:: (?P<name>[\w.]+)(?: = (?P<value>-?[\d,.]+))?)?`")
 NAMED = sorted({tuple(found.group("path", "name", "value")) for found in _NAMED.finditer(PAGE)}, key=str)
 NAMED = [named for named in NAMED if not named[0].startswith("tests/")]

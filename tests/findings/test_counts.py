@@ -12,7 +12,7 @@ import pytest
 
 import rfod
 from make_shipments import make_shipments
-from rfod.explain import CellExplanation, Condition
+from rfod import CellExplanation, Condition
 from tables import as_pandas, mixed_columns, small
 
 

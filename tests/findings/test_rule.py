@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rfod._findings.rule import Rule, StreamRule
+from rfod._findings.findings import Rule, StreamRule
 from rfod._model.scores import benjamini_hochberg, highest
 
 

@@ -39,13 +39,13 @@ def test_fitness_of_many_classes_is_measured_on_rows_that_have_one(is_late, monk
 def test_calibration_rows_keep_their_trees(monkeypatch):
     """Calibration rows and those of intervals are samples of their own: each has its own trees that must not judge."""
     monkeypatch.setattr(training, "CALIBRATION_ROWS", 150)
-    monkeypatch.setattr(training, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(training, "KEPT_ROWS", 200)
     monkeypatch.setattr(training, "INTERVAL_ROWS", 60)
     judged = []
     cells = Comparison.cells
 
     def spy(comparison, j, part, in_bag, shares):
-        judged.append((j, comparison.rows.origin, in_bag))
+        judged.append((j, comparison.rows.training_rows, in_bag))
         return cells(comparison, j, part, in_bag, shares)
 
     monkeypatch.setattr(Comparison, "cells", spy)

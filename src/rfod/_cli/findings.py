@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
-from rfod._findings.findings import FIELDS, Findings, Positions
-from rfod._findings.rule import Rule
+from rfod._findings.explanations import CellExplanation, RowExplanation
+from rfod._findings.findings import FIELDS, Findings, Positions, Rule
 from rfod.detection import Detection
-from rfod.explain import CellExplanation, RowExplanation
 
 NEAREST = 5  # rows shown where none is a finding
 N_SENTENCES = 3  # per row on the terminal

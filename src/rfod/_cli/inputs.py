@@ -16,6 +16,7 @@ import typer
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
+from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.row_sample import RowSample, row_keys
@@ -26,7 +27,6 @@ from rfod._model.model import Model
 from rfod._model.persist import load_model
 from rfod._table.kinds import kind_of
 from rfod._table.values import family, parse_arrow_type
-from rfod.explain import RowExplanation
 from rfod.pipeline import check_columns, detect
 
 

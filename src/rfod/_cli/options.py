@@ -14,7 +14,7 @@ from rfod._io.interface import BATCH_ROWS, ReadOptions
 from rfod.params import AS_PUBLISHED, KINDS, LEFT_OUT_KINDS, SCAN_SEED, Params
 
 if TYPE_CHECKING:
-    from rfod._findings.rule import Rule
+    from rfod._findings.findings import Rule
 
 _TYPES = (*KINDS, "dmy", "mdy", *LEFT_OUT_KINDS)
 
@@ -117,7 +117,7 @@ class Choosing:
 
     def rule(self) -> Rule:
         """The rule, of which at most one may be given."""
-        from rfod._findings.rule import Rule
+        from rfod._findings.findings import Rule
 
         if sum(value is not None for value in (self.fdr, self.top, self.contamination)) > 1:
             raise typer.BadParameter("give one of --fdr, --top and --contamination.", param_hint="--fdr")

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import NEAREST, cells_table, rows_table
 from rfod._findings.explanations import RowExplanation
-from rfod._findings.rule import Rule, StreamRule
+from rfod._findings.findings import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
 from rfod._io.locations import check_not_input
 from rfod._io.source import Batch, Source, joined

@@ -88,7 +88,7 @@ def set_condition(column: Column, codes: Sequence[int], excluded: bool = False) 
     """One of few categories, or none of them."""
     categories = tuple(column.categories[code] for code in codes)
     words = [category_text(text) for text in value_text(column, np.array(codes, dtype=np.int32))]
-    name, listed = name_text(column.name), alternatives(words)
+    name, listed = name_text(column.name), joined(words)
     if excluded:
         return Condition(column.name, "value", "not", categories, f"{name} is not {listed}")
     if len(words) == 1:
@@ -236,9 +236,9 @@ def category_text(text: str) -> str:
     return text if text and text == text.strip() else f"'{text}'"
 
 
-def alternatives(words: Sequence[str]) -> str:
+def joined(words: Sequence[str], before_last: str = "or") -> str:
     """a, b or c"""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {before_last} {words[-1]}"
 
 
 # --------------------------------------------------------------------------------------------------- round numbers

@@ -1,13 +1,40 @@
-"""The explanation of one cell and of one row, as plain values."""
+"""Explains cells and rows: what was expected, under which conditions, and how many rows of the sample bear it out."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from typing import Any
 
-from rfod._findings.conditions import Condition, name_text
-from rfod._findings.wording import title_words
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rfod._findings.conditions import Condition, joined, name_text
+from rfod._findings.findings import RARE, Findings, Positions, RowLabels
+from rfod._findings.reasons import Contrast, Reasons
+from rfod._findings.wording import (
+    Evidence,
+    Expected,
+    because_words,
+    categorical_evidence,
+    cell_sentence,
+    evidence_words,
+    expected_category,
+    expected_number,
+    numeric_evidence,
+    title_words,
+)
+from rfod._model.blame import Repair, repaired_rows
+from rfod._model.judge import EncodedRows
+from rfod._model.judged import JudgedTable
+from rfod._table.values import UNSEEN
+
+Mask = NDArray[np.bool_]
+LEVEL = 0.9  # of intervals
+HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)
@@ -49,19 +76,11 @@ class CellExplanation:
     def __str__(self) -> str:
         return self.sentence
 
-    def hide(self, instead: str) -> CellExplanation:
+    def hide(self) -> CellExplanation:
         """The same without anything that tells values."""
-        return replace(
-            self,
-            kind="value",
-            observed=instead,
-            expected=instead,
-            low=None,
-            high=None,
-            numbers=None,
-            likely=(),
-            suggestion=None,
-        )
+        sentence = f"{name_text(self.column)} is not what the rest of the row leads to expect"
+        hidden = replace(self, kind="value", observed=HIDDEN, expected=HIDDEN, sentence=sentence)
+        return replace(hidden, low=None, high=None, numbers=None, likely=(), suggestion=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
@@ -104,9 +123,8 @@ class RowExplanation:
         names = [name_text(cell.column) for cell in self.cells if cell.blamed]
         if not names:
             return ""
-        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         end = "would be ordinary" if self.ordinary else "would still be unusual"
-        return f"With the expected {listed} the row {end}."
+        return f"With the expected {joined(names, 'and')} the row {end}."
 
     def _parts(self) -> list[tuple[str, list[str]]]:
         """Paragraphs, each with its list."""
@@ -139,3 +157,197 @@ class RowExplanation:
             "ordinary": self.ordinary,
             "text": str(self),
         }
+
+
+class Explainer:
+    """Explains rows and cells of a judged table."""
+
+    def __init__(self, judged: JudgedTable, labels: RowLabels) -> None:
+        self.judged, self.labels = judged, labels
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        """The search for conditions, over the model's sample."""
+        return Reasons(self.judged.model)
+
+    def explain_rows(self, rows: Positions, n_cells: int, hidden: Collection[str] = ()) -> list[RowExplanation]:
+        """Explanations of rows with at most `n_cells` cells each; values of `hidden` columns are left out."""
+        judged, repairs = self.judged, self.judged.repairs(rows)
+        chosen = [
+            (place, j)
+            for place, (row, repair) in enumerate(zip(rows.tolist(), repairs, strict=True))
+            for j in self._reported(row, repair, n_cells)
+        ]
+        explained = self._explain(rows, repairs, chosen, hidden)
+        cells: list[list[CellExplanation]] = [[] for _ in rows]
+        for (place, _), cell in sorted(zip(chosen, explained, strict=True), key=lambda entry: not entry[1].blamed):
+            # a cell that is unusual only beside one to blame is left out where most rows are like it
+            if cell.blamed or not cells[place] or 2 * cell.n_contradicting > cell.n_such:
+                cells[place].append(cell)
+        labels, key = self.labels, self.labels.key
+        keys = [HIDDEN if key in hidden else None] * len(rows)
+        if labels.keys is not None and key not in hidden:
+            keys = labels.keys.take(pa.array(rows)).to_pylist()
+        return [
+            RowExplanation(
+                row=row + labels.first_row,
+                line=None if labels.lines is None else int(labels.lines[row]),
+                key=value,
+                key_column=key,
+                score=float(judged.row_scores[row]),
+                p_value=float(judged.row_p_values[row]),
+                cells=tuple(sorted(own, key=lambda cell: -cell.surprise)),
+                ordinary=repair.ordinary,
+            )
+            for row, repair, value, own in zip(rows.tolist(), repairs, keys, cells, strict=True)
+        ]
+
+    def explain_cells(self, cells: Sequence[tuple[int, int]], hidden: Collection[str] = ()) -> list[CellExplanation]:
+        """Explanations of single cells, given as (row, column)."""
+        rows = np.array([row for row, _ in cells], dtype=np.intp)
+        chosen = [(place, j) for place, (_, j) in enumerate(cells)]
+        return self._explain(rows, self.judged.repairs(rows), chosen, hidden)
+
+    def _reported(self, row: int, repair: Repair, n_cells: int) -> list[int]:
+        """Columns to explain: those to blame and others that are surprising, the most surprising one in any case."""
+        order = [int(j) for j in self.judged.cell_order(row)]
+        unusual = [j for j in order if self.judged.surprise[row, j] >= RARE or j == order[0]]
+        wanted = list(dict.fromkeys([*repair.values, *unusual]))[: max(n_cells, 0)]
+        return [j for j in order if j in wanted]
+
+    def _explain(
+        self, rows: Positions, repairs: Sequence[Repair], chosen: Sequence[tuple[int, int]], hidden: Collection[str]
+    ) -> list[CellExplanation]:
+        """Explanations of cells, given as (place of the row, column), in their order."""
+        judged, n_rows = self.judged, len(rows)
+        findings = Findings.of_cells(judged, [(int(rows[place]), j) for place, j in chosen])
+        as_they_are = judged.rows(rows)
+        twice = as_they_are.take(np.tile(np.arange(n_rows), 2))
+        both = repaired_rows(judged.model, twice, [None] * n_rows + [*repairs])
+        explained: dict[int, CellExplanation] = {}
+        for j in np.unique(findings.columns).tolist():
+            members = np.flatnonzero(findings.columns == j)
+            places = np.array([chosen[n][0] for n in members.tolist()])
+            # a cell to blame is compared with the repaired row, others with the row as it is
+            blamed = np.array([j in repairs[place].values for place in places])
+            column = _ColumnExplainer(self, findings, j, both.take(places + n_rows * blamed), hidden)
+            for i, (n, place) in enumerate(zip(members.tolist(), places.tolist(), strict=True)):
+                values = [encoded[place] for encoded in as_they_are.encoded]
+                explained[n] = column.explain(i, n, values, repairs[place].values if blamed[i] else {})
+        return [explained[n] for n in range(len(findings))]
+
+
+class _ColumnExplainer:
+    """Explains cells of column j; `rows` has one row per cell, which the cell is compared with."""
+
+    def __init__(
+        self, explainer: Explainer, findings: Findings, j: int, rows: EncodedRows, hidden: Collection[str]
+    ) -> None:
+        self._judged, self._reasons, self._findings = explainer.judged, explainer.reasons, findings
+        self._model, self._first_row = self._judged.model, explainer.labels.first_row
+        self._j, self._rows = j, rows
+        self._column, self._sample = self._model.schema.columns[j], self._model.sample.values[j]
+        self._is_hidden = self._column.name in hidden
+        self._unused = {k for k, column in enumerate(self._model.schema.columns) if column.name in hidden} | {j}
+        self._in_sample = self._model.sample.find(rows.training_rows)
+        if self._column.is_categorical:
+            self._shares = self._judged.conditional.shares(rows, j)
+        else:
+            self._low, self._high = self._judged.conditional.interval(rows, j, LEVEL)
+        self._steps = self._reasons.walk(j, rows)
+        is_all, is_own = len(self._model.sample.rows) >= self._model.schema.n_rows, self._judged.is_own
+        kind = ("other" if is_own else "training") if is_all else ("other sampled" if is_own else "sampled")
+        self._called = f"{kind} row", f"{kind} rows"  # one row of the sample, and many
+
+    def explain(self, i: int, n: int, values: Sequence[Any], repaired: Mapping[int, Any]) -> CellExplanation:
+        """The i-th cell, number `n` of the findings. `values` is its row, encoded; `repaired` are the values of the
+        row's cells to blame, if this is one of them: conditions do not use these columns."""
+        findings, column, j = self._findings, self._column, self._j
+        row, text = int(findings.rows[n]), findings.observed[n]
+        kind, suggestion = findings.kinds[n], findings.suggestions[n]
+        prediction = repaired.get(j, self._judged.cells.expected[j][row])
+        expected = self._expected(i, prediction, values[j])
+        conditions: tuple[Condition, ...] = ()
+        if kind in ("missing", "present"):
+            evidence = self._gaps(i, kind)
+        elif self._is_hidden:
+            evidence = Evidence(0, 0, "", "have")
+        else:
+            usable = self._usable(i)
+            contrast = self._contrast(usable, values[j], prediction)
+            conditions = self._conditions(i, values, contrast, self._unused | repaired.keys())
+            for condition in conditions:
+                usable = usable & self._reasons.sampled_rows_meeting(condition)
+            such = self._sample[usable]
+            if column.is_categorical:
+                evidence = categorical_evidence(column, such, int(values[j]), int(prediction), text)
+            else:
+                evidence = numeric_evidence(column, such, float(values[j]), expected.low, expected.high)
+        score = float(self._judged.cells.cell_scores[row, j])
+        numbers = None
+        if not column.is_categorical:
+            found = (float(values[j]), expected.value, float(self._low[i]), float(self._high[i]))
+            numbers = tuple(value if np.isfinite(value) else None for value in found)
+        because, counted = because_words(conditions, evidence, self._called), evidence_words(evidence, self._called)
+        explanation = CellExplanation(
+            row=row + self._first_row,
+            column=column.name,
+            kind=kind,
+            observed=text,
+            expected=expected.text,
+            low=expected.low_text,
+            high=expected.high_text,
+            numbers=numbers,
+            likely=expected.likely,
+            score=None if np.isnan(score) else score,
+            surprise=float(self._judged.surprise[row, j]),
+            p_value=float(self._judged.p_values[row, j]),
+            blamed=bool(repaired),
+            conditions=conditions,
+            n_such=evidence.n_such,
+            n_contradicting=evidence.n_contradicting,
+            claim=f"not {evidence.claim}" if evidence.negative else evidence.claim,
+            suggestion=suggestion,
+            sentence=cell_sentence(column, kind, text, suggestion, expected, because, counted),
+        )
+        return explanation.hide() if self._is_hidden else explanation
+
+    def _expected(self, i: int, prediction: Any, observed: Any) -> Expected:
+        if self._column.is_categorical:
+            return expected_category(self._column, int(prediction), self._shares[i])
+        low, high = float(self._low[i]), float(self._high[i])
+        # one value and one range: the mean of the trees, kept within the range that is shown beside it
+        expected = float(np.clip(prediction, low, high)) if low <= high else float(prediction)
+        return expected_number(self._column, expected, low, high, float(observed))
+
+    def _usable(self, i: int) -> Mask:
+        """Rows of the sample that have a value, without the row itself."""
+        usable = np.asarray(self._sample >= 0 if self._column.is_categorical else np.isfinite(self._sample))
+        if self._in_sample[i] >= 0:
+            usable[self._in_sample[i]] = False
+        return usable
+
+    def _gaps(self, i: int, kind: str) -> Evidence:
+        is_missing = self._sample < 0 if self._column.is_categorical else np.isnan(self._sample)
+        if self._in_sample[i] >= 0:
+            is_missing = np.delete(is_missing, self._in_sample[i])
+        n_missing = int(np.count_nonzero(is_missing))
+        if kind == "present":
+            return Evidence(len(is_missing), n_missing, "no value", "have")
+        return Evidence(len(is_missing), len(is_missing) - n_missing, "a value", "have")
+
+    def _contrast(self, usable: Mask, observed: Any, expected: Any) -> Contrast:
+        if self._column.is_categorical:
+            return Contrast(usable, (self._sample != expected).astype(np.float64), self._sample == observed)
+        scale = float(self._model.ranges[self._j]) or 1.0
+        distance = np.minimum(np.abs(np.where(usable, self._sample, expected) - expected) / scale, 1.0)
+        as_extreme = self._sample >= observed if observed > expected else self._sample <= observed
+        return Contrast(usable, distance, as_extreme)
+
+    def _conditions(
+        self, i: int, values: Sequence[Any], contrast: Contrast, excluded: Collection[int]
+    ) -> tuple[Condition, ...]:
+        unseen = {k for k in np.flatnonzero(self._model.is_categorical).tolist() if values[k] == UNSEEN}
+        clauses = self._reasons.find(self._j, self._steps, i, self._rows.block[i], contrast, {*excluded, *unseen})
+        worded = [self._reasons.condition(clause, values) for clause in clauses]
+        return tuple(condition for condition in worded if condition is not None)

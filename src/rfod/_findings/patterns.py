@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._findings.conditions import Condition, category_text, name_text
-from rfod._findings.explainer import Explainer
-from rfod._findings.explanations import CellExplanation
+from rfod._findings.explanations import CellExplanation, Explainer
 from rfod._findings.findings import Findings, Positions
 from rfod._findings.reasons import Clause
 from rfod._model.judge import EncodedRows
@@ -119,7 +118,7 @@ def _to_blame(judged: JudgedTable, rows: Positions, wanted: NDArray[np.bool_]) -
     worst = np.where(wanted[rows], judged.surprise[rows], 0.0).max(axis=1, initial=0)
     rows = rows[np.argsort(-worst, kind="stable")]
     for row, repair in zip(rows.tolist(), judged.repairs(rows[:MOST_REPAIRED]), strict=False):
-        yield from ((row, j) for j in repair.columns if wanted[row, j])
+        yield from ((row, j) for j in repair.values if wanted[row, j])
     for row in rows[MOST_REPAIRED:].tolist():
         surprise = np.where(wanted[row], judged.surprise[row], 0.0)
         if surprise.any():

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rfod._findings.conditions import (
     Condition,
-    alternatives,
     category_text,
     exact_text,
     grouped,
+    joined,
     name_text,
     rounded_up,
 )
@@ -70,7 +70,7 @@ def expected_category(column: Column, expected: int, shares: NDArray[np.float64]
     text = category_text(value_text(column, np.array([expected], dtype=np.int32))[0])
     named = [f"{name} ({100 * share:.0f} %)" for name, share in likely if share >= WORTH_NAMING]
     is_sure = not named or likely[0][1] >= SURE or likely[0][0] != text
-    return Expected(text, f"expected {text if is_sure else alternatives(named)}", likely=likely)
+    return Expected(text, f"expected {text if is_sure else joined(named)}", likely=likely)
 
 
 def expected_number(column: Column, expected: float, low: float, high: float, observed: float) -> Expected:
@@ -215,43 +215,32 @@ def evidence_words(evidence: Evidence, rows: tuple[str, str]) -> str:
 def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tuple[str, str]) -> str:
     """ " because a and b (38 of 39 such rows are at most 42)"."""
     if conditions:
-        texts = [condition.text for condition in conditions]
-        listed = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+        listed = joined([condition.text for condition in conditions], "and")
         counted = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_telling else ""
         return f" because {listed}{counted}"
     return f" ({evidence_words(evidence, rows)})" if evidence.is_telling else ""
 
 
-def value_sentence(name: str, observed: str, expected: str, because: str) -> str:
-    """A value that is not the expected one."""
+def cell_sentence(
+    column: Column, kind: str, observed: str, suggestion: str | None, expected: Expected, because: str, counted: str
+) -> str:
+    """What is wrong with a cell; `because` has its reasons in words, `counted` the rows that bear it out."""
+    name = name_text(column.name)
+    if kind == "missing":
+        return f"{name} is missing; {counted}; {expected.words}"
+    if kind in ("unseen", "near miss"):
+        start = f"{name} is '{observed}', which was never seen in training"
+        if suggestion is None:
+            return f"{start}; {expected.words}{because}"
+        start += f"; did you mean '{suggestion}'?"
+        if suggestion == expected.text:
+            return f"{start} That is also what was expected{because}"
+        return f"{start} It was {expected.words}{because}"
+    observed = observed if column.is_categorical else grouped(observed)
+    if kind == "present":
+        return f"{name} is {observed}, where {counted}"
     observed = {"inf": "infinite", "-inf": "minus infinity"}.get(observed, observed)
-    return f"{name_text(name)} is {observed}; {expected}{because}"
-
-
-def missing_sentence(name: str, evidence: Evidence, rows: tuple[str, str], expected: str) -> str:
-    """A gap where there is practically always a value."""
-    return f"{name_text(name)} is missing; {evidence_words(evidence, rows)}; {expected}"
-
-
-def present_sentence(name: str, observed: str, evidence: Evidence, rows: tuple[str, str]) -> str:
-    """A value where there is practically never one."""
-    return f"{name_text(name)} is {observed}, where {evidence_words(evidence, rows)}"
-
-
-def unseen_sentence(name: str, observed: str, suggestion: str | None, expected: Expected, because: str) -> str:
-    """A category that training does not have, with the known one it is near to."""
-    start = f"{name_text(name)} is '{observed}', which was never seen in training"
-    if suggestion is None:
-        return f"{start}; {expected.words}{because}"
-    start += f"; did you mean '{suggestion}'?"
-    if suggestion == expected.text:
-        return f"{start} That is also what was expected{because}"
-    return f"{start} It was {expected.words}{because}"
-
-
-def hidden_sentence(name: str) -> str:
-    """A value that is kept out of the report."""
-    return f"{name_text(name)} is not what the rest of the row leads to expect"
+    return f"{name} is {observed}; {expected.words}{because}"
 
 
 def title_words(row: int, key: tuple[str, str] | None, score: float, p_value: float) -> str:

@@ -41,10 +41,10 @@ class Blame:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """What `repair` did to one row: column numbers in order, their new encoded values."""
+    """What `repair` did to one row."""
 
-    columns: tuple[int, ...]
-    values: tuple[Any, ...]
+    values: dict[int, Any]
+    """By number of the column, in the order of blame: the new encoded value."""
     ordinary: bool
 
 
@@ -104,9 +104,18 @@ def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor:
         is_open = (current[open_rows].max(axis=1) > limit) & (n_replaced == n_replaced.max(initial=0))
         open_rows = open_rows[is_open]
     return [
-        Repair(tuple(columns), tuple(values[j][row] for j in columns), bool(current[row].max() <= limit))
+        Repair({j: values[j][row] for j in columns}, bool(current[row].max() <= limit))
         for row, columns in enumerate(replaced)
     ]
+
+
+def repaired_rows(model: Model, rows: EncodedRows, repairs: Sequence[Repair | None]) -> EncodedRows:
+    """Rows with their cells to blame repaired; None leaves a row as it is."""
+    encoded = [column.copy() for column in rows.encoded]
+    for place, own in enumerate(repairs):
+        for j, value in own.values.items() if own else ():
+            encoded[j][place] = value
+    return code_rows(model, encoded).like(rows, np.arange(len(rows)))
 
 
 def _remaining(surprise: Floats) -> Floats:

@@ -42,13 +42,13 @@ def categorical_strangeness(no_likelier: Floats, rarest: float = RAREST) -> Floa
     return -np.log10(np.maximum(no_likelier, 0.0) + rarest)
 
 
-def strangeness(column: ColumnForest, floor: float, scores: Floats, local: Floats) -> Floats:
+def strangeness(column: ColumnForest, floor: float, scores: Floats, spread_or_share: Floats) -> Floats:
     """How unusual cells of a column are, in the column's own measure; NaN where there is nothing to compare."""
     if column.value_range == 0:  # a constant, or another value
         return np.minimum(scores, 1.0)
     if column.column.is_categorical:
-        return np.where(np.isnan(scores), np.nan, categorical_strangeness(local))
-    return numeric_strangeness(scores * column.value_range, local, floor)
+        return np.where(np.isnan(scores), np.nan, categorical_strangeness(spread_or_share))
+    return numeric_strangeness(scores * column.value_range, spread_or_share, floor)
 
 
 def spread_floor(residuals: Floats, value_range: float) -> float:
@@ -109,16 +109,16 @@ def surprise(columns: Sequence[ColumnModel], cells: JudgedCells, bounded: bool =
     """
     found = np.empty_like(cells.cell_scores)
     for j, column in enumerate(columns):
-        scores, local = cells.cell_scores[:, j], cells.local[:, j]
-        own = _value_surprise(column, strangeness(column, column.floor, scores, local))
+        scores, measured = cells.cell_scores[:, j], cells.spread_or_share[:, j]
+        own = _value_surprise(column, strangeness(column, column.floor, scores, measured))
         if column.column.is_categorical:
             if bounded:
-                own = np.minimum(own, categorical_strangeness(local, RAREST_IN_ROWS))
+                own = np.minimum(own, categorical_strangeness(measured, RAREST_IN_ROWS))
             novelty = share_surprise(column.n_single, column.n_rows - column.column.n_missing)
-            own = np.where(local == UNSEEN_SHARE, novelty, own)
+            own = np.where(measured == UNSEEN_SHARE, novelty, own)
         gap, presence = _gap_surprise(column)
         own = np.where(np.isnan(scores), gap, np.maximum(own, presence))
-        found[:, j] = np.where(np.isnan(local), 0.0, own)
+        found[:, j] = np.where(np.isnan(measured), 0.0, own)
     return found
 
 

@@ -83,7 +83,7 @@ class Conditional:
         if j not in self._leaf_samples:
             values = self._model.sample.values[j]
             self._leaf_samples[j] = sort_into_leaves(self._model.forests[j], values, self._sample.block)
-        own, in_bag = rows.places(self._model.sample.places), rows.in_bag(j)
+        own, in_bag = self._model.sample.find(rows.training_rows), rows.in_bag(j)
         for start in range(0, len(rows), BATCH_ROWS):
             part = slice(start, start + BATCH_ROWS)
             yield part, self._leaf_samples[j].weights(rows.block[part], own[part], in_bag[:, part])

@@ -32,7 +32,7 @@ Run = tuple[int, int, int]
 MOST_FEATURES = 2**16  # what the word of a node has room for
 CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
-SAMPLE_ROWS = 4_096  # that the model keeps
+KEPT_ROWS = 4_096  # of the training table, in the model
 INTERVAL_ROWS = 256  # that intervals are calibrated on
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: their buffers are allocated together
@@ -84,7 +84,7 @@ def train(
         row_scores = scores.row_means(cells.cell_scores, scores.weights(ranges, settings, cells))
         usable = ~scores.highest(row_scores, n_trimmed)
         columns, rows = fit.grow(usable)
-    kept = _sample_rows(np.flatnonzero(usable), SAMPLE_ROWS, seed)
+    kept = _sample_rows(np.flatnonzero(usable), KEPT_ROWS, seed)
     sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
     calibrated, cells = fit.calibrate(columns, rows, sample)
     parts = scores.row_parts(calibrated, settings, cells)
@@ -149,7 +149,7 @@ class _Fit:
             rows = rows.take(_sample_rows(np.arange(n_rows), CALIBRATION_ROWS, seed))
         points = None
         if self.params.aggregation == "consensus":
-            points = sample.neighbours(columns), rows.places(sample.neighbour_places)
+            points = sample.neighbours(columns), sample.find_neighbours(rows.training_rows)
         comparison = Comparison(columns, self.params.distance, rows, points)
         executor = comparison.executor(self.executor)
         parts = comparison.parts(executor.n_workers)
@@ -193,10 +193,11 @@ def _calibrate_part(
     else:
         known = cells.cell_scores[cells.cell_scores < scores.SCORE_LIMIT]  # an infinite value has no residual
         floor = spread_floor(known * column.value_range, column.value_range)
-        leaf_sample, own = sort_into_leaves(column.forest, values, sample_block), interval_rows.places(sample.places)
+        leaf_sample = sort_into_leaves(column.forest, values, sample_block)
+        own = sample.find(interval_rows.training_rows)
         offsets = middle_offsets(leaf_sample, values, interval_rows, j, own, interval_rows.select(in_bag))
     step = max(1, len(rows) // CALIBRATION_CELLS)
-    strange = strangeness(column, floor, cells.cell_scores, cells.local)[::step]
+    strange = strangeness(column, floor, cells.cell_scores, cells.spread_or_share)[::step]
     return cells, {
         "fitness": float("nan") if target.constant else _fitness(column, rows, j, cells, shares, in_bag),
         "floor": floor,

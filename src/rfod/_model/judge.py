@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ class EncodedRows:
     """Codes, (rows, features)."""
     bags: Bags | None = None
     """Of rows of the training table."""
-    origin: NDArray[np.int64] | None = None
+    _picked: NDArray[np.int64] | None = None
     """Positions in the training table; None, with bags, stands for all of its rows in order."""
 
     def __len__(self) -> int:
@@ -76,13 +76,11 @@ class EncodedRows:
         block = as_block(np.ascontiguousarray(self.block.T[:, picked]))
         return EncodedRows([column[picked] for column in self.encoded], block).like(self, picked)
 
-    def like(self, origin: EncodedRows, picked: NDArray[np.intp]) -> EncodedRows:
-        """These rows as variants of picked rows of `origin`: the same trees must not judge them."""
-        if origin.bags is None:
+    def like(self, others: EncodedRows, picked: NDArray[np.intp]) -> EncodedRows:
+        """These rows as variants of picked ones of the others: the same trees must not judge them."""
+        if others.bags is None:
             return self
-        return EncodedRows(
-            self.encoded, self.block, origin.bags, picked if origin.origin is None else origin.origin[picked]
-        )
+        return EncodedRows(self.encoded, self.block, others.bags, others.training_rows[picked])
 
     def in_bag(self, j: int) -> NDArray[np.uint8]:
         """(kept tree, row) 1 where the tree of column j was grown on the row; empty for rows of other tables."""
@@ -90,13 +88,14 @@ class EncodedRows:
 
     def select(self, in_bag: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """These rows of an array (kept tree, row of the training table)."""
-        return in_bag if self.origin is None else np.take(in_bag, self.origin, axis=1)
+        return in_bag if self._picked is None else np.take(in_bag, self._picked, axis=1)
 
-    def places(self, find: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> NDArray[np.int64]:
-        """`find` of the rows' positions in the training table; -1 for rows of other tables."""
+    @property
+    def training_rows(self) -> NDArray[np.int64]:
+        """Positions of the rows in the training table; -1 for rows of other tables."""
         if self.bags is None:
             return np.full(len(self), -1, dtype=np.int64)
-        return find(np.arange(len(self)) if self.origin is None else self.origin)
+        return np.arange(len(self)) if self._picked is None else self._picked
 
 
 def read_rows(model: Model, table: Table) -> EncodedRows:
@@ -116,7 +115,7 @@ class JudgedColumn(NamedTuple):
     expected: NDArray[Any]
     cell_scores: Floats
     uncertainty: Floats
-    local: Floats
+    spread_or_share: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +151,8 @@ class Comparison:
             classes = as_classes(observed)
             expected, out = column.forest.predict_classes(block, classes, in_bag, shares)
             scores = categorical_scores(classes, expected, out[2], self.distance)
-            local = np.where((observed == UNSEEN) & (expected >= 0), UNSEEN_SHARE, out[3])
-            return JudgedColumn(expected, scores, np.where(np.isnan(out[1]), 0.0, out[1]), local)
+            share = np.where((observed == UNSEEN) & (expected >= 0), UNSEEN_SHARE, out[3])
+            return JudgedColumn(expected, scores, np.where(np.isnan(out[1]), 0.0, out[1]), share)
         out = column.forest.predict_values(block, in_bag)
         scores = numeric_scores(observed, out[0], column.value_range)
         return JudgedColumn(out[0], scores, np.where(np.isnan(out[1]), 0.0, out[1]), np.sqrt(out[2] + out[1] ** 2))
@@ -170,14 +169,15 @@ class Comparison:
         expected = tuple(
             np.empty(n_rows, dtype=np.int32 if column.forest.n_classes else np.float64) for column in self.columns
         )
-        scores, uncertainty, local = (np.empty((n_columns, n_rows)).T for _ in range(3))  # written column by column
+        # column after column in memory, as they are written
+        scores, uncertainty, spread_or_share = (np.empty((n_columns, n_rows)).T for _ in range(3))
         nearest = np.zeros(n_rows)
         for (j, part), result in zip(parts, results, strict=True):
             if isinstance(result, JudgedColumn):
-                expected[j][part], scores[part, j], uncertainty[part, j], local[part, j] = result
+                expected[j][part], scores[part, j], uncertainty[part, j], spread_or_share[part, j] = result
             else:
                 nearest[part] = result
-        return JudgedCells(expected, scores, uncertainty, local, nearest)
+        return JudgedCells(expected, scores, uncertainty, spread_or_share, nearest)
 
 
 def judge(
@@ -187,7 +187,7 @@ def judge(
     score needs them, unless `with_distances` is off."""
     points = None
     if with_distances and model.params["aggregation"] == "consensus":
-        points = model.neighbours, rows.places(model.sample.neighbour_places)
+        points = model.neighbours, model.sample.find_neighbours(rows.training_rows)
     return compare(Comparison(model.columns, model.params["distance"], rows, points), executor, progress)
 
 

@@ -81,7 +81,7 @@ class JudgedTable:
         """(rows, columns): 10 ** -surprise, but for known categories at least `p_values`: probabilities end at 0, so
         the fitted tail is invalid there; the conformal p-value applies."""
         scores = self.cells.cell_scores
-        is_known = self.model.is_categorical & (self.cells.local != UNSEEN_SHARE) & ~np.isnan(scores)
+        is_known = self.model.is_categorical & (self.cells.spread_or_share != UNSEEN_SHARE) & ~np.isnan(scores)
         return np.maximum(10.0**-self.surprise, np.where(is_known, self.p_values, 0.0))
 
     @cached_property
@@ -104,7 +104,7 @@ class JudgedTable:
         Cells that no tree could judge are left out."""
         scores, surprise = self.cells.cell_scores[row], self.surprise[row]
         order = np.lexsort((-np.nan_to_num(scores), -surprise))
-        return np.asarray(order[~np.isnan(self.cells.local[row][order])])
+        return np.asarray(order[~np.isnan(self.cells.spread_or_share[row][order])])
 
     @cached_property
     def conditional(self) -> Conditional:

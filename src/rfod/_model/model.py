@@ -29,7 +29,7 @@ class JudgedCells:
     cell_scores: Floats
     uncertainty: Floats
     """Spread of the trees: in the unit of a numeric column, of the expected category's probability for others."""
-    local: Floats
+    spread_or_share: Floats
     """Numeric columns: how far values like this one spread around their prediction, within leaves and between trees.
     Others: probability of all categories no likelier than the observed one, or `UNSEEN_SHARE`. NaN: no tree judged."""
     nearest: Floats
@@ -37,7 +37,7 @@ class JudgedCells:
 
     def take(self, rows: NDArray[np.intp]) -> JudgedCells:
         """Some of the rows."""
-        arrays = (self.cell_scores, self.uncertainty, self.local, self.nearest)
+        arrays = (self.cell_scores, self.uncertainty, self.spread_or_share, self.nearest)
         return JudgedCells(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
 
 
@@ -50,8 +50,8 @@ class TrainingSample:
     values: tuple[NDArray[Any], ...]
     """Per modelled column, encoded."""
 
-    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions of rows of the training table in the sample; -1 for those that are not in it."""
+    def find(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions in the sample of rows, given by their positions in the training table; -1 for those not in it."""
         places = np.searchsorted(self.rows, rows)
         found = self.rows[np.minimum(places, len(self.rows) - 1)] == rows
         return np.where(found, places, -1)
@@ -68,9 +68,9 @@ class TrainingSample:
             np.array([column.value_range for column in columns]),
         )
 
-    def neighbour_places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions of rows of the training table among the neighbours; -1 for those that are not among them."""
-        places = self.places(rows)
+    def find_neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same among the neighbours."""
+        places = self.find(rows)
         return np.where((places >= 0) & (places % self._step == 0), places // self._step, -1)
 
 

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._findings.conditions import grouped
-from rfod._findings.explainer import LEVEL
-from rfod._findings.explanations import CellExplanation
-from rfod._model.judge import code_rows
+from rfod._findings.explanations import LEVEL, CellExplanation
+from rfod._model.blame import repaired_rows
 from rfod._model.judged import JudgedTable
 from rfod._table.columns import Column
 from rfod._table.encode import decode_column, value_text
@@ -66,7 +65,7 @@ def row_analysis(found: Detection, row: int, columns: Sequence[str] | None = Non
     row = int(picked_rows(found, [row])[0])
     if columns is None:
         order = [*found.judged.cell_order(row).tolist(), *range(len(found.columns))]
-        wanted = list(dict.fromkeys([*found.judged.repairs(np.array([row]))[0].columns, *order]))[:N_COLUMNS]
+        wanted = list(dict.fromkeys([*found.judged.repairs(np.array([row]))[0].values, *order]))[:N_COLUMNS]
         picked = sorted(wanted, key=order.index)
     else:
         picked = [column_number(found.columns, name) for name in columns]
@@ -240,9 +239,7 @@ class _Panel:
         observed, expected = int(rows.encoded[j][0]), int(judged.cells.expected[j][self._row])
         if self._cell.blamed:
             repair = judged.repairs(np.array([self._row]))[0]
-            values = dict(zip(repair.columns, repair.values, strict=True))
-            encoded = [np.array([values[k]]) if k in values else column for k, column in enumerate(rows.encoded)]
-            expected, rows = int(values[j]), code_rows(judged.model, encoded).like(rows, np.array([0]))
+            expected, rows = int(repair.values[j]), repaired_rows(judged.model, rows, [repair])
         return observed, expected, judged.conditional.shares(rows, j)[0]
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rfod._check.selfcheck import SelfCheck
+from rfod._findings.findings import Rule
 from rfod._findings.patterns import find_patterns
-from rfod._findings.rule import Rule
 from rfod._table.columns import Column
 from rfod._table.encode import value_text
 from rfod._table.values import parse_arrow_type
@@ -40,7 +40,7 @@ DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the p
 
 
 Positions = NDArray[np.intp]
-NEAREST = 20  # rows shown where none is a finding
+ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
 LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
@@ -153,7 +153,7 @@ def summarise(
     rule = Rule(fdr, top, contamination)
     flagged, order = rule.select(found.judged), found.judged.order
     worst = order[flagged[order]]
-    picked = worst[: limits.findings] if len(worst) else order[:NEAREST]
+    picked = worst[: limits.findings] if len(worst) else order[:ROWS_WITHOUT_FINDINGS]
     cells = page_cells(found, picked, limits.cells, limits.explained, hidden)
     texts = TextTable()
     hide_keys = found.key is not None and found.key in hidden
