@@ -19,8 +19,8 @@ from rfod._model.judged import JudgedTable
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import benjamini_hochberg
 from rfod._table.encode import decode_column, value_text
-from rfod._table.table import Table
-from rfod.exceptions import ParameterError, SchemaError
+from rfod._table.table import Table, check_columns
+from rfod.exceptions import ParameterError
 
 Floats = NDArray[np.float64]
 Picked = NDArray[Any] | Sequence[int] | None
@@ -43,8 +43,7 @@ class Detection:
         lines: NDArray[np.int64] | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
-        if key is not None and key not in given.names:
-            raise SchemaError(f"The table has no column {key!r} to use as key.\nHint: it has {', '.join(given.names)}.")
+        check_columns(given.names, [] if key is None else [key], "use as key")
         self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs)
         """The judged table behind this answer; for figures and reports, its members may change."""
         self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines)
@@ -107,7 +106,7 @@ class Detection:
         """
         if not 0 < level < 1:
             raise ParameterError(f"level is {level!r}; it must be a number between 0 and 1, both excluded.")
-        rows = self.judged.rows(self._positions(picked))
+        rows = self.judged.rows(self.positions(picked))
         low, high = (np.full((len(rows), len(self.columns)), np.nan) for _ in range(2))
         for j in np.flatnonzero(~self.judged.model.is_categorical):
             low[:, j], high[:, j] = self.judged.conditional.interval(rows, int(j), level)
@@ -115,12 +114,11 @@ class Detection:
 
     def likely(self, row: int, column: str, n: int = 3) -> list[tuple[Any, float]]:
         """The `n` likeliest categories of a cell with their probabilities, likeliest first."""
-        if column not in self.columns:
-            raise SchemaError(f"There is no modelled column {column!r}.\nHint: columns are {', '.join(self.columns)}.")
+        check_columns(self.columns, [column], "look up", "modelled column")
         j, model = self.columns.index(column), self.judged.model
         if not model.is_categorical[j]:
             raise ParameterError(f"Column {column!r} is not categorical.\nHint: intervals() gives what was expected.")
-        shares = self.judged.conditional.shares(self.judged.rows(self._positions([row])), j)[0]
+        shares = self.judged.conditional.shares(self.judged.rows(self.positions([row])), j)[0]
         order = np.argsort(-shares, kind="stable")[: max(n, 0)]
         order = order[shares[order] > 0].astype(np.int32)
         names = decode_column(model.schema.columns[j], order).to_pylist()
@@ -176,7 +174,7 @@ class Detection:
 
     def blames(self, picked: Picked) -> list[Blame]:
         """`blame` for many rows at once."""
-        rows = self._positions(picked)
+        rows = self.positions(picked)
         columns = self.judged.model.schema.columns
         return [
             Blame(
@@ -204,7 +202,7 @@ class Detection:
 
     def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
         """`explain` for many rows at once, which is much faster."""
-        return self.explainer.explain_rows(self._positions(picked), n_cells)
+        return self.explainer.explain_rows(self.positions(picked), n_cells)
 
     def patterns(self, picked: Picked = None, *, fdr: float = DEFAULT_FDR) -> list[Pattern]:
         """What many findings have in common, most frequent first: cells to blame, by column, way and condition.
@@ -213,7 +211,7 @@ class Detection:
         to blame of the rows that `flag(fdr=fdr)` picks.
         """
         wanted = self.flag_cells(fdr) if picked is None else np.ones(self.surprise.shape, dtype=np.bool_)
-        rows = np.flatnonzero(wanted.any(axis=1)) if picked is None else self._positions(picked)
+        rows = np.flatnonzero(wanted.any(axis=1)) if picked is None else self.positions(picked)
         if picked is None and not len(rows):
             wanted[:], rows = True, np.flatnonzero(self.flag(fdr=fdr))
         return find_patterns(self.explainer, rows, wanted)
@@ -232,7 +230,7 @@ class Detection:
 
         `picked` are row positions or a mask, all rows by default. `cells` has the `n_cells` worst cells in words.
         """
-        rows = self._positions(picked)
+        rows = self.positions(picked)
         return self.judged.table.frame(
             {
                 self._key_name: self.keys.take(pa.array(rows)),
@@ -264,7 +262,7 @@ class Detection:
         category that training does not have) or "near miss" (of the category in `suggestion`).
         """
         wanted = ~np.isnan(self.cell_scores) if fdr is None else self.flag_cells(fdr)
-        rows = np.flatnonzero(self.flag()) if picked is None and fdr is None and blame else self._positions(picked)
+        rows = np.flatnonzero(self.flag()) if picked is None and fdr is None and blame else self.positions(picked)
         rows = rows[wanted[rows].any(axis=1)]
         if not blame:
             return self._frame(Findings.of_mask(self.judged, rows, wanted))
@@ -298,8 +296,8 @@ class Detection:
         name = self.key or "row"
         return f"{name} (key)" if name in {*FIELDS.names, "row_score", "cells"} else name
 
-    def _positions(self, picked: Picked) -> Positions:
-        """Positions of rows in the table; negative ones count from its end."""
+    def positions(self, picked: Picked) -> Positions:
+        """Rows that are picked by position, negative ones from the end of the table, or by a mask: their positions."""
         if picked is None:
             return np.arange(len(self))
         given = np.asarray(picked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from rfod._model.fit import Trained, train
 from rfod._model.judge import judge, read_rows
 from rfod._model.model import Model
 from rfod._table.schema import match_columns
-from rfod._table.table import Table, listed, open_table
+from rfod._table.table import Table, check_columns, open_table
 from rfod.detection import Detection
-from rfod.exceptions import SchemaError, did_you_mean
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 
@@ -100,11 +98,3 @@ def _column_types(table: Table, params: Params, key: str | None) -> dict[str, st
     if key is not None:
         types.setdefault(key, "identifier")
     return types
-
-
-def check_columns(names: Sequence[str], wanted: Iterable[str], purpose: str) -> None:
-    """Raise `SchemaError` for the first wanted name that is not among the names of a table."""
-    for name in wanted:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"the columns are {listed(names)}."
-            raise SchemaError(f"There is no column {name!r} to {purpose}.\nHint: {hint}")

@@ -84,8 +84,9 @@ def report(
     """
     from rfod._cli.console import Reporter, naming
     from rfod._cli.inputs import check_output, open_model_and_source, read_table, title_of
+    from rfod._table.table import check_columns
     from rfod._views.page import write_page
-    from rfod.pipeline import check_columns, detect
+    from rfod.pipeline import detect
 
     rule, read_options = choosing.rule(), reading.options()
     check_output(output, [model, table])

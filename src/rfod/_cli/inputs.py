@@ -26,8 +26,9 @@ from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
 from rfod._model.persist import load_model
 from rfod._table.kinds import kind_of
+from rfod._table.table import check_columns
 from rfod._table.values import family, parse_arrow_type
-from rfod.pipeline import check_columns, detect
+from rfod.pipeline import detect
 
 
 def open_model(path: str) -> Model:

@@ -64,9 +64,10 @@ def scan(
         title_of,
     )
     from rfod._io.write import open_sink
+    from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
-    from rfod.pipeline import check_columns, fit_detect
+    from rfod.pipeline import fit_detect
 
     rule, read_options = choosing.rule(), reading.options()
     check_output(output, [table], is_table=True)

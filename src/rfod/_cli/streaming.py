@@ -24,8 +24,9 @@ from rfod._io.source import Batch, Source, joined
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, check_target, format_of, open_sink
 from rfod._model.model import Model
+from rfod._table.table import check_columns
 from rfod.detection import Detection
-from rfod.pipeline import check_columns, detect
+from rfod.pipeline import detect
 
 _SETTLED_BY = {"row_score": pa.float64(), "row_p": pa.float64(), "is_candidate": pa.bool_()}
 """What answers that wait need beside their own fields."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.objects import arrow_from_objects
-from rfod.exceptions import SchemaError
+from rfod.exceptions import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from rfod._table.kinds.base import ColumnFormat
@@ -162,6 +162,14 @@ def listed(names: Iterable[str]) -> str:
     """Up to five quoted names, then "..."."""
     quoted = [repr(str(name)) for name in names]
     return ", ".join(quoted[:5]) + (", ..." if len(quoted) > 5 else "")
+
+
+def check_columns(names: Sequence[str], wanted: Iterable[str], purpose: str, what: str = "column") -> None:
+    """Raise `SchemaError` for the first wanted name that is not among the names of a table."""
+    for name in wanted:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"the columns are {listed(names)}."
+            raise SchemaError(f"There is no {what} {name!r} to {purpose}.\nHint: {hint}")
 
 
 def _checked_size(n_rows: int, n_columns: int) -> None:

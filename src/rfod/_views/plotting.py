@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import os
 from collections.abc import Sequence
@@ -14,10 +13,9 @@ from numpy.typing import NDArray
 
 from rfod._io.interface import OutputError
 from rfod._io.write import check_target, replaced
-from rfod._table.table import listed
-from rfod._views.content import printable
+from rfod._table.table import check_columns
+from rfod._views.summary import printable
 from rfod.detection import Detection
-from rfod.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -102,26 +100,10 @@ def styled(figure: Figure, **layout: Any) -> Figure:
 # ---------------------------------------------------------------------------------------------------- rows and columns
 
 
-def picked_rows(found: Detection, rows: NDArray[Any] | Sequence[int]) -> Positions:
-    """Row positions from positions or a mask."""
-    given = np.asarray(rows).ravel()
-    if given.dtype == np.bool_:
-        if len(given) != len(found):
-            raise ParameterError(f"The mask of rows has {len(given)} places; the table has {len(found)} rows.")
-        return np.flatnonzero(given)
-    wrong = [row for row in given.tolist() if not 0 <= row < len(found)]
-    if wrong:
-        raise ParameterError(f"There is no row {wrong[0]}; the table has {len(found)} rows, counted from 0.")
-    return given.astype(np.intp)
-
-
-def column_number(names: Sequence[str], name: str) -> int:
-    """Position of a column among the modelled ones."""
-    if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {listed(names)}."
-        raise ParameterError(f"There is no modelled column {name!r}.\nHint: {hint}")
-    return list(names).index(name)
+def column_numbers(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Positions of columns among the modelled ones."""
+    check_columns(names, wanted, "draw", "modelled column")
+    return [list(names).index(name) for name in wanted]
 
 
 def row_labels(found: Detection, rows: Positions) -> list[str]:

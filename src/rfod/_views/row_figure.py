@@ -25,13 +25,13 @@ from rfod._views.plotting import (
     as_text,
     axis,
     coloured,
-    column_number,
+    column_numbers,
     name_axis,
-    picked_rows,
     row_labels,
     styled,
     title,
 )
+from rfod._views.summary import ticks
 from rfod.detection import Detection
 from rfod.exceptions import ParameterError
 
@@ -49,7 +49,6 @@ _SIDE, _ACROSS, _DOWN, _TOP, _BOTTOM = 50, 60, 124, 148, 40  # left and right of
 _LABELS = 0.3  # share of a panel's width for the names of categories
 _TAIL = 0.005  # share of the training values that may lie beyond either end of the axis
 _ROOM = 0.35  # of the axis, at either end, for values of a cell that are rare in training
-_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400]
 
 
 def row_analysis(found: Detection, row: int, columns: Sequence[str] | None = None) -> Figure:
@@ -62,13 +61,13 @@ def row_analysis(found: Detection, row: int, columns: Sequence[str] | None = Non
     """
     from plotly.subplots import make_subplots
 
-    row = int(picked_rows(found, [row])[0])
+    row = int(found.positions([row])[0])
     if columns is None:
         order = [*found.judged.cell_order(row).tolist(), *range(len(found.columns))]
         wanted = list(dict.fromkeys([*found.judged.repairs(np.array([row]))[0].values, *order]))[:N_COLUMNS]
         picked = sorted(wanted, key=order.index)
     else:
-        picked = [column_number(found.columns, name) for name in columns]
+        picked = column_numbers(found.columns, columns)
     if not picked:
         raise ParameterError("columns is empty; it must name at least one column.")
     n_across = min(_PER_LINE, len(picked))
@@ -169,8 +168,8 @@ class _Panel:
         if column.kind == "datetime":
             x["type"] = "date"
         elif column.kind != "numeric":
-            ticks = _clock_ticks(edges[0], edges[-1])
-            x |= {"tickvals": ticks, "ticktext": value_text(column, ticks)}
+            places_named = ticks(column, edges[0], edges[-1])
+            x |= {"tickvals": places_named, "ticktext": value_text(column, places_named)}
         self._x.update(x)
         self._y.update(axis(tickformat=".0%", rangemode="tozero", nticks=4))
         words = as_text(cell.expected)
@@ -279,12 +278,3 @@ def _positions(column: Column, values: NDArray[Any]) -> Floats:
         return read_numbers(pc.local_timestamp(moments)) * 1000
     except pa.ArrowException:  # a zone this machine does not know
         return values * 1000
-
-
-def _clock_ticks(low: float, high: float) -> Floats:
-    """About five round times between two."""
-    wanted = (high - low) / 5
-    step = next((step for step in _STEPS if step >= wanted), 86_400 * np.ceil(wanted / 86_400))
-    if wanted < 1:
-        step = wanted
-    return np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step

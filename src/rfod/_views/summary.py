@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import platform
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any, Literal
@@ -14,38 +15,47 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rfod._check.selfcheck import SelfCheck
-from rfod._findings.findings import Rule
+from rfod._findings.explanations import HIDDEN, CellExplanation, RowExplanation
+from rfod._findings.findings import Findings, Rule
 from rfod._findings.patterns import find_patterns
 from rfod._table.columns import Column
 from rfod._table.encode import value_text
+from rfod._table.table import check_columns
 from rfod._table.values import parse_arrow_type
-from rfod._views.content import (
-    LONGEST_SENTENCE,
-    PageCells,
-    TextTable,
-    cells_json,
-    page_cells,
-    printable,
-    rounded,
-    rows_json,
-)
 from rfod.detection import Detection
-from rfod.exceptions import ParameterError, SchemaError
+from rfod.exceptions import ParameterError
 
+Positions = NDArray[np.intp]
+LONGEST = 120  # letters of a text
+LONGEST_SENTENCE = 1000
+SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not reported
 MOST_BARS = 12
 N_BINS = 32
 N_TICKS = 5
 SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 30 * 86400, 90 * 86400, 365 * 86400)
 DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
 
-
-Positions = NDArray[np.intp]
 ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
 LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
 LEAST_PREDICTABLE = {"R²": 0.5, "AUC": 0.8}
 LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
+
+
+def printable(text: object, longest: int = LONGEST) -> str:
+    """Text on one line: control characters and marks that turn the writing direction escaped, cut with an ellipsis."""
+    whole = str(text)
+    cut = whole if len(whole) <= longest else whole[: longest - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in cut)
+
+
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """A number in few digits; None where JSON has no word for it."""
+    return float(f"{value:.{digits}g}") if value is not None and math.isfinite(value) else None
+
+
+# ---------------------------------------------------------------------------------------- what a column holds
 
 
 def distribution(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
@@ -80,19 +90,19 @@ def _bins(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
         low, high = inner_low, inner_high  # a few far values would press all others into one bin
     edges = _edges(column, low, high)
     counts, _ = np.histogram(finite, edges)
-    ticks = _ticks(column, low, high)
-    texts = value_text(column, ticks)
+    places = ticks(column, low, high)
+    texts = value_text(column, places)
     return {
         "low": rounded(float(edges[0]), DIGITS),
         "high": rounded(float(edges[-1]), DIGITS),
         "counts": counts.tolist(),
         "beyond": int(len(finite) - counts.sum()),
-        "ticks": [[rounded(float(tick), DIGITS), text] for tick, text in zip(ticks, texts, strict=True)],
+        "ticks": [[rounded(float(tick), DIGITS), text] for tick, text in zip(places, texts, strict=True)],
         "total": len(finite),
     }
 
 
-def _ticks(column: Column, low: float, high: float) -> NDArray[np.float64]:
+def ticks(column: Column, low: float, high: float) -> NDArray[np.float64]:
     """A few round places on the axis."""
     if not high > low:
         return np.array([low])
@@ -103,6 +113,7 @@ def _ticks(column: Column, low: float, high: float) -> NDArray[np.float64]:
         step = max(step, 1.0) if _whole(column) else step
     else:
         step = next((step for step in SECONDS if step >= target), np.ceil(target / SECONDS[-1]) * SECONDS[-1])
+        step = min(step, target) if target < 1 else step
     return np.asarray(np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step)
 
 
@@ -155,7 +166,7 @@ def summarise(
     worst = order[flagged[order]]
     picked = worst[: limits.findings] if len(worst) else order[:ROWS_WITHOUT_FINDINGS]
     cells = page_cells(found, picked, limits.cells, limits.explained, hidden)
-    texts = TextTable()
+    texts: dict[str, int] = {}
     hide_keys = found.key is not None and found.key in hidden
     findings = rows_json(found, picked, cells, hide_keys)
     columns = columns_json(found, cells, hidden, self_check)
@@ -178,18 +189,14 @@ def summarise(
     }
     content["words"] = words(content)
     content["cut"] = cut_words(content, limits)
-    return content | {"texts": texts.texts}
+    return content | {"texts": list(texts)}
 
 
 def check_redact(found: Detection, redact: Collection[str]) -> frozenset[str]:
     """The columns to hide; `SchemaError` for one that the table does not have."""
     if isinstance(redact, str):
         raise ParameterError(f"redact is {redact!r}; it must be a list of column names.")
-    known = {*found.columns, *found.given_names, *found.judged.model.schema.names}
-    for name in redact:
-        if name not in known:
-            named = ", ".join(sorted(known)[:20])
-            raise SchemaError(f"There is no column {name!r} to redact.\nHint: the columns are {named}.")
+    check_columns([*found.given_names, *found.columns, *found.judged.model.schema.names], redact, "redact")
     return frozenset(redact)
 
 
@@ -330,3 +337,107 @@ def patterns_json(found: Detection, picked: Positions, hidden: Collection[str], 
         }
         for pattern in find_patterns(found.explainer, picked, wanted, hidden)[:most]
     ]
+
+
+# ------------------------------------------------------------------------------------------- findings and cells
+
+
+@dataclass(frozen=True, eq=False)
+class PageCells:
+    """Cells of the picked rows; the cells of a row together, most surprising first."""
+
+    findings: Findings
+    starts: Positions
+    """Where the cells of each picked row begin, and where the last one's end."""
+    explained: tuple[RowExplanation, ...]
+    """Of the first picked rows."""
+    explanations: Mapping[int, CellExplanation]
+    """By number of the cell."""
+
+
+def page_cells(
+    found: Detection, picked: Positions, most: int, n_explained: int, hidden: Collection[str] = ()
+) -> PageCells:
+    """The cells to report of each picked row, at most so many.
+
+    In the first `n_explained` rows those of the explanation; in the others, and where there is nothing to explain, the
+    most surprising ones.
+    """
+    explained = found.explainer.explain_rows(picked[:n_explained], most, hidden)
+    cells: list[tuple[int, int]] = []
+    starts = [0]
+    explanations: dict[int, CellExplanation] = {}
+    for place, row in enumerate(picked.tolist()):
+        own = explained[place].cells if place < len(explained) else ()
+        explanations |= {len(cells) + k: cell for k, cell in enumerate(own)}
+        columns = [found.columns.index(cell.column) for cell in own]
+        if not columns:
+            order = found.judged.cell_order(row)[:most]
+            surprise = found.surprise[row, order]
+            columns = order[surprise >= SHARE_OF_WORST * surprise.max(initial=0.0)].tolist()
+        cells += [(row, j) for j in columns]
+        starts.append(len(cells))
+    return PageCells(Findings.of_cells(found.judged, cells), np.array(starts), tuple(explained), explanations)
+
+
+def cells_json(
+    found: Detection, cells: PageCells, texts: dict[str, int], hidden: Collection[str]
+) -> dict[str, list[Any]]:
+    """One list per property; texts by their number in `texts`, which grows, places on the axis of a figure as numbers.
+
+    Reasons, ranges and likeliest categories are those of the explanations.
+    """
+    judged, findings = found.judged, cells.findings
+    at = (findings.rows, findings.columns)
+    is_hidden = [judged.names[j] in hidden for j in findings.columns.tolist()]
+
+    def numbers(values: Any, digits: int) -> list[float | None]:
+        return [rounded(value, digits) for value in values.tolist()]
+
+    def text(value: str | None) -> int | None:
+        return None if value is None else texts.setdefault(printable(value), len(texts))
+
+    def veiled(values: Sequence[str | None], instead: str | None) -> list[str | None]:
+        return [instead if veil else value for value, veil in zip(values, is_hidden, strict=True)]
+
+    content: dict[str, list[Any]] = {
+        "column": findings.columns.tolist(),
+        "score": numbers(judged.cells.cell_scores[at], 4),
+        "surprise": numbers(judged.surprise[at], 3),
+        "rarity": numbers(-np.log10(judged.tail_p_values[at]), 3),
+        "p": numbers(judged.p_values[at], 3),
+        "observed": list(map(text, veiled(findings.observed, HIDDEN))),
+        "expected": list(map(text, veiled(findings.expected, HIDDEN))),
+        "suggestion": list(map(text, veiled(findings.suggestions, None))),
+        "kind": veiled(findings.kinds, "value"),
+    }
+    n_cells = len(findings)
+    content["blamed"] = [0] * n_cells
+    for name in ("sentence", "low", "high", "at", "centre", "from", "to", "likely"):
+        content[name] = [None] * n_cells
+    for cell, explanation in cells.explanations.items():
+        content["blamed"][cell] = int(explanation.blamed)
+        content["sentence"][cell] = printable(explanation.sentence, LONGEST_SENTENCE)
+        content["expected"][cell] = text(explanation.expected)
+        content["low"][cell], content["high"][cell] = text(explanation.low), text(explanation.high)
+        for name, number in zip(("at", "centre", "from", "to"), explanation.numbers or (), strict=False):
+            content[name][cell] = rounded(number, DIGITS)
+        if explanation.likely:
+            content["likely"][cell] = [[text(name), rounded(share, 3)] for name, share in explanation.likely]
+    return content
+
+
+def rows_json(found: Detection, picked: Positions, cells: PageCells, hide_keys: bool) -> dict[str, list[Any]]:
+    """One list per property of the findings."""
+    keys = found.keys.take(picked).to_pylist() if found.key is not None and not hide_keys else None
+    lines = found.labels.lines
+    return {
+        "row": (picked + found.labels.first_row).tolist(),
+        "line": [] if lines is None else lines[picked].tolist(),
+        "key": [] if keys is None else ["missing" if key is None else printable(key) for key in keys],
+        "score": [rounded(score) for score in found.row_scores[picked].tolist()],
+        "p": [rounded(value, 3) for value in found.row_p_values[picked].tolist()],
+        "start": cells.starts.tolist(),
+        "mended": [int(row.ordinary and bool(row.remedy)) for row in cells.explained],
+        "remedy": [printable(row.remedy, LONGEST_SENTENCE) for row in cells.explained],
+    }
