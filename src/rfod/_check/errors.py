@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,29 +23,9 @@ _TRIES = 8  # of a swap or a typo that may leave a value as it is
 _CLOCK_STEP = 1e-6  # seconds; finer than any library's own clock type
 
 
-class Values(Protocol):
-    """The values of one column, to be changed in place."""
-
-    def can_have(self, kind: ErrorKind) -> bool:
-        """Whether the kind of error exists for this kind of column."""
-        ...
-
-    def spoil(self, kind: ErrorKind, rows: Positions, rng: np.random.Generator) -> Mask:
-        """Put the error into the cells of these rows; which of them now hold another value."""
-        ...
-
-    def arrow(self) -> pa.Array:
-        """The column, in a type that detection takes for this column."""
-        ...
-
-
-def open_values(table: Table, column: Column) -> Values:
-    """A column of a table, ready to be changed."""
-    return Categories(table, column) if column.is_categorical else Numbers(table, column)
-
-
 class Numbers:
-    """Numbers, and moments, times and durations in seconds. Whole numbers stay whole, days stay days."""
+    """Numbers, and moments, times and durations in seconds, to be changed in place. Whole numbers stay whole, days stay
+    days."""
 
     def __init__(self, table: Table, column: Column) -> None:
         self._column = column
@@ -109,7 +89,7 @@ def _spread(finite: NDArray[np.float64]) -> float:
 
 
 class Categories:
-    """Text, numbers or booleans that are distinguished and not measured."""
+    """Text, numbers or booleans that are distinguished and not measured, to be changed in place."""
 
     def __init__(self, table: Table, column: Column) -> None:
         self._column = column
@@ -126,7 +106,7 @@ class Categories:
         return kind in ("swap", "blank") or (kind == "typo" and self._is_text)
 
     def spoil(self, kind: ErrorKind, rows: Positions, rng: np.random.Generator) -> Mask:
-        """Put the error into the cells of these rows; which of them now hold another value."""
+        """See `Numbers.spoil`."""
         changed = np.zeros(len(rows), dtype=np.bool_)
         for place, row in enumerate(rows.tolist()):
             old = self._values[row]
@@ -197,7 +177,7 @@ def inject(
     n_rows = table.n_rows
     rows = np.random.default_rng(seed).permutation(n_rows)[: round(share * n_rows)]
     rng = np.random.default_rng([seed, ERROR_KINDS.index(kind)])
-    opened: list[Values] = [open_values(table, column) for column in columns]
+    opened = [Categories(table, column) if column.is_categorical else Numbers(table, column) for column in columns]
     capable = np.array([j for j, values in enumerate(opened) if values.can_have(kind)], dtype=np.intp)
     wrong = np.zeros((n_rows, len(columns)), dtype=np.bool_)
     order = capable[np.argsort(rng.random((len(rows), len(capable))), axis=1)]

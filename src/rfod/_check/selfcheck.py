@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,11 @@ class Trial:
     """Findings in the column that are not errors themselves, but stand beside one in their row."""
     n_false: int
     """Findings in the column in rows without an error."""
+
+    @property
+    def n_findings(self) -> int:
+        """Findings in the column."""
+        return self.n_found + self.n_collateral + self.n_false
 
     @property
     def recall(self) -> float:
@@ -69,16 +74,14 @@ class SelfCheck:
 
     def recall(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the errors that was found: of all, or of one column, of one kind, or both. NaN without errors."""
-        chosen = self._chosen(column, kind)
-        return share(sum(trial.n_found for trial in chosen), sum(trial.n_errors for trial in chosen))
+        return share(self._sum("n_found", column, kind), self._sum("n_errors", column, kind))
 
     def collateral_share(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the findings that are right cells of rows with a wrong one, which they do not agree with.
 
         `Detection.blame` tells the two apart.
         """
-        chosen = self._chosen(column, kind)
-        return share(sum(trial.n_collateral for trial in chosen), sum(map(_n_findings, chosen)))
+        return share(self._sum("n_collateral", column, kind), self._sum("n_findings", column, kind))
 
     def false_share(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the findings that are in rows without an error. NaN without findings.
@@ -86,25 +89,22 @@ class SelfCheck:
         What the table had wrong before counts as false here; `n_before` says how much that may be. The realised false
         discovery rate over cells is this and `collateral_share` together.
         """
-        chosen = self._chosen(column, kind)
-        return share(sum(trial.n_false for trial in chosen), sum(map(_n_findings, chosen)))
+        return share(self._sum("n_false", column, kind), self._sum("n_findings", column, kind))
+
+    def _sum(self, count: str, column: str | None, kind: str | None) -> int:
+        """One of the counts of trials, over those of a column and kind."""
+        chosen = (trial for trial in self.trials if column in (None, trial.column) and kind in (None, trial.kind))
+        return sum(getattr(trial, count) for trial in chosen)
 
     def frame(self) -> Any:
         """One line per column and kind, as a frame of the table's library.
 
         Columns: column, kind, n_errors, n_found, recall, n_collateral, n_false.
         """
-        return self._table.frame(
-            {
-                "column": pa.array([trial.column for trial in self.trials], pa.string()),
-                "kind": pa.array([trial.kind for trial in self.trials], pa.string()),
-                "n_errors": pa.array([trial.n_errors for trial in self.trials], pa.int64()),
-                "n_found": pa.array([trial.n_found for trial in self.trials], pa.int64()),
-                "recall": pa.array([_number(trial.recall) for trial in self.trials], pa.float64()),
-                "n_collateral": pa.array([trial.n_collateral for trial in self.trials], pa.int64()),
-                "n_false": pa.array([trial.n_false for trial in self.trials], pa.int64()),
-            }
-        )
+        fields = {"column": pa.string(), "kind": pa.string(), "n_errors": pa.int64(), "n_found": pa.int64()}
+        fields |= {"recall": pa.float64(), "n_collateral": pa.int64(), "n_false": pa.int64()}
+        table = pa.Table.from_pylist(self.to_json()["trials"], pa.schema(fields))
+        return self._table.frame(dict(zip(fields, table.columns, strict=True)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: the whole, per column, and per column and kind."""
@@ -155,9 +155,6 @@ class SelfCheck:
             ]
         )
 
-    def _chosen(self, column: str | None, kind: str | None) -> list[Trial]:
-        return [trial for trial in self.trials if column in (None, trial.column) and kind in (None, trial.kind)]
-
     def _line(self, name: str) -> list[str]:
         measure, fitness = self.fitness[name]
         fit = "constant" if math.isnan(fitness) else f"{'R²' if measure == 'R2' else measure} {fitness:.2f}"
@@ -170,10 +167,6 @@ def share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _n_findings(trial: Trial) -> int:
-    return trial.n_found + trial.n_collateral + trial.n_false
-
-
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -182,19 +175,11 @@ def _percent(value: float, decimals: int = 0) -> str:
     return "-" if math.isnan(value) else f"{value:.{decimals}%}"
 
 
-def _aligned(rows: Iterable[list[str]]) -> list[str]:
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Rows of a table under each other: names to the left, numbers to the right."""
-    table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            [
-                *(cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)),
-                *(cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)),
-            ]
-        ).rstrip()
-        for row in table
-    ]
+    sides = ["<", "<", *">" * len(widths)]
+    return ["  ".join(map("{:{}{}}".format, row, sides, widths)).rstrip() for row in table]
 
 
 def self_check(
