@@ -30,8 +30,20 @@ class ColumnWarning(UserWarning):
     """Columns that are left out of the model, or used otherwise than a reader might think."""
 
 
-def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """A question that suggests the most similar name, letter case aside; "" if none is similar enough."""
+def require_intact(condition: bool, problem: str) -> None:
+    """Raise `ModelFormatError` for a model file that does not meet a condition."""
+    if not condition:
+        raise ModelFormatError(f"The model file is damaged: {problem}.")
+
+
+def nearest_name(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The most similar name, letter case aside; None if none is similar enough."""
     by_lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), by_lower, 1, cutoff)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else ""
+    return by_lower[near[0]] if near else None
+
+
+def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """A question that suggests the most similar name; "" if none is similar enough."""
+    near = nearest_name(name, names, cutoff)
+    return "" if near is None else f"did you mean {near!r}?"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod.exceptions import ModelFormatError
+from rfod.exceptions import ModelFormatError, require_intact
 
 # What the members of a file may take in memory, all together. Deflate packs zeros 1000 to 1; models are packed 3 to 1.
 FREE_BYTES = 2**25
@@ -95,19 +95,19 @@ class Archive:
         self._archive = archive
         self._memory_left = memory_for(file_size)
         self.members = {info.filename: info for info in archive.infolist()}
-        _require(len(self.members) == len(archive.infolist()), "a member occurs twice")
+        require_intact(len(self.members) == len(archive.infolist()), "a member occurs twice")
         for name, info in self.members.items():
-            _require(not info.flag_bits & 1, f"{name[:40]!r} is encrypted")
-            _require(info.compress_type in _METHODS, f"{name[:40]!r} is packed by an unknown method")
+            require_intact(not info.flag_bits & 1, f"{name[:40]!r} is encrypted")
+            require_intact(info.compress_type in _METHODS, f"{name[:40]!r} is packed by an unknown method")
 
     def read_json(self, name: str, largest: int = LARGEST_JSON) -> Any:
         """The value that a JSON member of at most `largest` bytes stands for."""
         size = self.members[name].file_size
-        _require(size <= largest, f"{name} has {size:,} bytes, but may have {largest:,} at most")
+        require_intact(size <= largest, f"{name} has {size:,} bytes, but may have {largest:,} at most")
         self._take(_PER_BYTE * size)
         with self._archive.open(name) as opened:
             data = opened.read(size + 1)
-        _require(len(data) == size, f"{name} has not the size it says")
+        require_intact(len(data) == size, f"{name} has not the size it says")
         self._take(json_memory(data) - _PER_BYTE * size)
         try:
             return json.loads(data)
@@ -123,39 +123,34 @@ class Archive:
             head = opened.read(10)  # magic, version (1, 0), length of the header
             head += opened.read(int.from_bytes(head[8:], "little"))
             shape, found = _read_npy_header(head, name)
-            _require(found == dtype.newbyteorder("<"), f"{name} is of type {str(found)[:20]}")
-            _require(len(shape) == n_dimensions, f"{name} has {len(shape)} dimensions")
+            require_intact(found == dtype.newbyteorder("<"), f"{name} is of type {str(found)[:20]}")
+            require_intact(len(shape) == n_dimensions, f"{name} has {len(shape)} dimensions")
             n_bytes = math.prod(shape) * dtype.itemsize
-            _require(min(shape) >= 0 and len(head) + n_bytes == size, f"{name} has not the size its shape says")
+            require_intact(min(shape) >= 0 and len(head) + n_bytes == size, f"{name} has not the size its shape says")
             body = bytearray(n_bytes)
             n_read = 0
             while chunk := opened.read(_CHUNK):
                 body[n_read : n_read + len(chunk)] = chunk
                 n_read += len(chunk)
-            _require(n_read == n_bytes, f"{name} has not the size it says")
+            require_intact(n_read == n_bytes, f"{name} has not the size it says")
         digest = hashlib.sha256(head)
         digest.update(body)
-        _require(digest.hexdigest() == checksum, f"the checksum of {name} is wrong")
+        require_intact(digest.hexdigest() == checksum, f"the checksum of {name} is wrong")
         array = np.frombuffer(body, found).reshape(shape)
         return np.require(array.astype(dtype, copy=False), requirements=["C", "W", "A"])
 
     def _take(self, n_bytes: int) -> None:
         self._memory_left -= n_bytes
-        _require(self._memory_left >= 0, "it unpacks to an absurd size")
+        require_intact(self._memory_left >= 0, "it unpacks to an absurd size")
 
 
 def _read_npy_header(head: bytes, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and type of the rows-first array that follows."""
     try:
         file = io.BytesIO(head)
-        _require(np.lib.format.read_magic(file) == (1, 0), f"{name} is of another .npy version")
+        require_intact(np.lib.format.read_magic(file) == (1, 0), f"{name} is of another .npy version")
         shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
     except Exception as error:  # numpy hands the header to Python's parser, which may raise anything
         raise ModelFormatError(f"The model file is damaged: {name} is not a .npy array.") from error
-    _require(not is_fortran and file.tell() == len(head), f"{name} is not a .npy array")
+    require_intact(not is_fortran and file.tell() == len(head), f"{name} is not a .npy array")
     return shape, dtype
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise ModelFormatError(f"The model file is damaged: {problem}.")

@@ -114,16 +114,6 @@ class Notes:
         """The places of a matter, to add to; its text holds "{count}" and "{places}"."""
         return self._places.setdefault(text, Occurrences())
 
-    def unreadable(self, column: str, wanted: str, count: int, examples: Sequence[tuple[str, int | None]]) -> None:
-        """Note values of a column that are no number, date or the like; examples are values with their lines."""
-        places = self.places(
-            f"column {column!r}: {{count}} value(s) are no {wanted} and count as missing: {{places}}. "
-            f"Hint: --type {column!r}=categorical reads the column as text."
-        )
-        for value, line in examples[:EXAMPLES]:
-            places.add(f"{value[:40]!r}" + (f" (line {line:,})" if line else ""))
-        places.add(None, count - len(examples[:EXAMPLES]))
-
     def texts(self) -> list[str]:
         """One line per matter, in the order of their first occurrence, without passwords."""
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._io.interface import InputError, Notes, ReadOptions
+from rfod._io.interface import EXAMPLES, InputError, Notes, ReadOptions
 from rfod._table.kinds import NATURAL_KIND, find_reading, kind_of
 from rfod._table.kinds.base import MISSING_TEXTS, ORDERS, ColumnFormat, TextSample, sample_values, trimmed, without
 from rfod._table.kinds.numeric import find_decimal
@@ -37,8 +38,8 @@ class Planner:
     fixed: frozenset[str] = frozenset()
     readings: dict[str, ColumnFormat | None] | None = None
     """Of the columns of text; None for those that stay text."""
-    _n_present: dict[str, int] = field(default_factory=dict)
-    _n_odd: dict[str, int] = field(default_factory=dict)
+    _n_present: Counter[str] = field(default_factory=Counter)
+    _n_odd: Counter[str] = field(default_factory=Counter)
 
     def convert(self, table: pa.Table, lines: Lines | None) -> tuple[pa.Table, pa.Table]:
         """The table with its text columns as what they hold, and the text of those that are no longer text.
@@ -76,7 +77,7 @@ class Planner:
         read = kind_of(reading.kind).parse(texts, reading)
         if reading.kind == "datetime":
             read = _in_type(read, parse_arrow_type(reading.arrow_type))
-        self._n_present[name] = self._n_present.get(name, 0) + len(texts) - texts.null_count
+        self._n_present[name] += len(texts) - texts.null_count
         if read.null_count > texts.null_count:
             odd = np.flatnonzero(pc.and_(read.is_null(), texts.is_valid()).to_numpy())
             self._note_odd(name, kind_of(reading.kind).noun, texts, odd, lines)
@@ -84,23 +85,26 @@ class Planner:
 
     def _note_odd(self, name: str, noun: str, texts: pa.ChunkedArray, odd: Lines, lines: Lines | None) -> None:
         """Say which values could not be read; too many of them are an error."""
-        numbers = None if lines is None else lines[odd[:5]].tolist()
-        values = texts.take(pa.array(odd[:5])).to_pylist()
-        examples = list(zip(values, numbers or [None] * len(values), strict=True))
-        self._n_odd[name] = self._n_odd.get(name, 0) + len(odd)
+        values = texts.take(pa.array(odd[:EXAMPLES])).to_pylist()
+        places = ["" if lines is None else f", line {lines[row]:,}" for row in odd[:EXAMPLES]]
+        self._n_odd[name] += len(odd)
         if 2 * self._n_odd[name] > self._n_present[name]:
-            value, line = examples[0]
-            place = f", line {line:,}" if line else ""
             way_out = (
                 "the model was fitted on another kind of column; correct the file or fit again."
                 if name in self.fixed
                 else f"--type {name!r}=categorical reads the column as text."
             )
             raise InputError(
-                f"{self.name}{place}, column {name!r}: {value[:40]!r} is no {noun}, as are {self._n_odd[name]:,} of "
-                f"{self._n_present[name]:,} values. Hint: {way_out}"
+                f"{self.name}{places[0]}, column {name!r}: {values[0][:40]!r} is no {noun}, as are "
+                f"{self._n_odd[name]:,} of {self._n_present[name]:,} values. Hint: {way_out}"
             )
-        self.notes.unreadable(name, noun, len(odd), examples)
+        noted = self.notes.places(
+            f"column {name!r}: {{count}} value(s) are no {noun} and count as missing: {{places}}. "
+            f"Hint: --type {name!r}=categorical reads the column as text."
+        )
+        for value, place in zip(values, places, strict=True):
+            noted.add(f"{value[:40]!r}" + (f" ({place[2:]})" if place else ""))
+        noted.add(None, len(odd) - len(values))
 
 
 def _in_type(moments: pa.ChunkedArray, arrow_type: pa.DataType) -> pa.ChunkedArray:
@@ -271,12 +275,9 @@ def _differing(name: str, wanted: Sequence[str], found: Sequence[str]) -> str:
 
 def _readings(schema: pa.Schema) -> dict[str, ColumnFormat | None]:
     """How to read later rows that hold text where the first rows hold values."""
-    kinds = {field.name: NATURAL_KIND.get(family(field.type)) for field in schema}
-    return {
-        field.name: ColumnFormat(kind, arrow_type=str(field.type))
-        for field in schema
-        if (kind := kinds[field.name]) in ("numeric", "boolean", "datetime")
-    }
+    kinds = {field.name: (NATURAL_KIND.get(family(field.type), ""), str(field.type)) for field in schema}
+    typed = ("numeric", "boolean", "datetime")
+    return {name: ColumnFormat(kind, arrow_type=held) for name, (kind, held) in kinds.items() if kind in typed}
 
 
 def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -287,11 +288,7 @@ def _as_before(table: pa.Table, schema: pa.Schema) -> pa.Table:
             columns[wanted.name] = pa.nulls(table.num_rows, wanted.type)
             continue
         column = table.column(wanted.name)
-        is_same = column.type == wanted.type or pa.types.is_null(column.type) or pa.types.is_null(wanted.type)
-        is_kept = is_same or (_is_number(column.type) and _is_number(wanted.type))
+        held = {family(column.type), family(wanted.type)}
+        is_kept = column.type == wanted.type or "null" in held or held == {"number"}
         columns[wanted.name] = column if is_kept else column.cast(pa.large_string())
     return pa.table(columns)
-
-
-def _is_number(arrow_type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type))

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from rfod._io.archives import add_member, open_archive
 from rfod._io.source import Batch
+from rfod._table.values import family, plain, value_type
 from rfod.exceptions import ModelFormatError
 
 MEMBER = "source.json"
 """Where a model file keeps the statistics of its source; the model itself does not need them."""
 MOST_CATEGORIES = 65_536  # of a column whose categories are counted over all rows
 _STORED_CATEGORIES = 20
+_COUNTED = ("text", "boolean")
 _QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 _LARGEST_MEMBER = 1 << 24  # bytes; statistics of 10,000 columns take half of it
 
@@ -42,7 +44,7 @@ class ColumnStats:
     def add(self, column: pa.ChunkedArray) -> None:
         """Take in the values of a batch."""
         self.n_missing += column.null_count
-        if _is_number(column.type):
+        if family(column.type) == "number":
             values = _floats(column)
             if len(values):
                 self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
@@ -70,10 +72,10 @@ class ColumnStats:
         if self.counts is not None:
             stats["n_distinct"] = len(self.counts)
             stats["counts"] = _most_common(self.counts)
-        elif _is_counted(sample.type):
+        elif family(value_type(sample.type)) in _COUNTED:
             stats["counts_in_sample"] = _most_common(_counts(sample))
         if self.low <= self.high:
-            inner = _floats(sample) if _is_number(sample.type) else np.zeros(0)
+            inner = _floats(sample) if family(sample.type) == "number" else np.zeros(0)
             shares = _QUANTILES if len(inner) else (0.0, 1.0)
             between = np.quantile(inner, shares[1:-1], method="inverted_cdf") if len(inner) else ()
             values = [self.low, *between, self.high]
@@ -97,7 +99,9 @@ class SourceStats:
         self.n_rows += batch.rows.num_rows
         for name, column in zip(batch.rows.column_names, batch.rows.columns, strict=True):
             if name not in self.columns:
-                self.columns[name] = _start(column.type)
+                held = value_type(column.type)
+                counts: Counter[str] | None = Counter() if family(held) in _COUNTED else None
+                self.columns[name] = ColumnStats(str(held), counts=counts)
             self.columns[name].add(column)
 
     def merge(self, other: SourceStats) -> None:
@@ -119,18 +123,8 @@ class SourceStats:
         }
 
 
-def _start(arrow_type: pa.DataType) -> ColumnStats:
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    return ColumnStats(str(plain), counts=Counter() if _is_counted(plain) else None)
-
-
-def _is_counted(arrow_type: pa.DataType) -> bool:
-    plain = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
-    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_boolean(plain))
-
-
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:
-    counted = pc.value_counts(_decoded(column).drop_null())
+    counted = pc.value_counts(plain(column).drop_null())
     values, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
     return {str(value): count for value, count in zip(values, counts, strict=True)}
 
@@ -140,19 +134,10 @@ def _most_common(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_STORED_CATEGORIES])
 
 
-def _is_number(arrow_type: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_decimal(arrow_type))
-
-
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Numbers that are neither missing nor NaN."""
     values = column.cast(pa.float64(), safe=False).drop_null().to_numpy()
     return np.asarray(values[~np.isnan(values)])
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def attach_stats(path: str | os.PathLike[str], stats: SourceStats, sample: pa.Table) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rfod._table.columns import Schema
+from rfod._table.columns import Schema, checked_fields
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.moments import calendar_part
 from rfod._table.values import MISSING
-from rfod.exceptions import ModelFormatError
+from rfod.exceptions import require_intact
 
 SAMPLE_ROWS = 200_000
 MAX_CODES = 256
@@ -147,39 +147,33 @@ def features_to_json(features: Sequence[Feature]) -> tuple[list[dict[str, Any]],
 
 def features_from_json(data: Any, edges: Any, schema: Schema) -> tuple[Feature, ...]:
     """The inverse of `features_to_json`; `ModelFormatError` for anything it cannot have written."""
-    _require(isinstance(data, list), "they are not a list")
+    require_intact(isinstance(data, list), "its features are not a list")
     valid_edges = isinstance(edges, np.ndarray) and edges.dtype == np.float64 and edges.ndim == 1
-    _require(valid_edges and bool(np.isfinite(edges).all()), "the edges are not finite numbers")
+    require_intact(valid_edges and bool(np.isfinite(edges).all()), "edges are not finite numbers")
     features: list[Feature] = []
     used = 0
     for entry in data:
         features.append(_feature_from_json(entry, edges, used, schema))
         used += len(features[-1].edges)
     places = [(feature.column, feature.part) for feature in features]
-    _require(len(set(places)) == len(places), "one occurs twice")
-    _require([index for index, _ in places] == sorted(index for index, _ in places), "they are in disorder")
-    _require(used == len(edges), f"there are {len(edges)} edges instead of {used}")
+    require_intact(len(set(places)) == len(places), "a feature occurs twice")
+    require_intact([index for index, _ in places] == sorted(index for index, _ in places), "features are in disorder")
+    require_intact(used == len(edges), f"there are {len(edges)} edges instead of {used}")
     return tuple(features)
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise ModelFormatError(f"The model's features are damaged: {problem}.")
 
 
 def _feature_from_json(entry: Any, edges: NDArray[np.float64], used: int, schema: Schema) -> Feature:
     types = {"column": int, "part": str, "n_codes": int}
-    _require(isinstance(entry, dict) and entry.keys() == types.keys(), f"one lacks the fields {sorted(types)}")
-    _require(all(type(entry[name]) is expected for name, expected in types.items()), "a field has the wrong type")
-    index, part, n_codes = entry["column"], entry["part"], entry["n_codes"]
-    _require(0 <= index < len(schema.columns), f"there is no column {index}")
+    fields = checked_fields(entry, types, "feature")
+    index, part, n_codes = (fields[name] for name in types)
+    require_intact(0 <= index < len(schema.columns), f"there is no column {index}")
     column = schema.columns[index]
     name, n_categories = repr(column.name), len(column.categories)
-    _require(part in ("value", *kind_of(column.kind).parts), f"{name} has no part {part[:40]!r}")
-    _require(2 <= n_codes <= MAX_CODES, f"{name} has {n_codes} codes")
+    require_intact(part in ("value", *kind_of(column.kind).parts), f"{name} has no part {part[:40]!r}")
+    require_intact(2 <= n_codes <= MAX_CODES, f"{name} has {n_codes} codes")
     if column.is_categorical:
-        _require(n_codes - 1 <= n_categories, f"{name} has {n_categories} categories and {n_codes} codes")
+        require_intact(n_codes - 1 <= n_categories, f"{name} has {n_categories} categories and {n_codes} codes")
         return Feature(index, part, True, n_codes, np.empty(0), n_codes - 1 < n_categories)
     own = edges[used : used + n_codes - 2].copy()
-    _require(len(own) == n_codes - 2 and bool((np.diff(own) > 0).all()), f"{name}: edges do not ascend")
+    require_intact(len(own) == n_codes - 2 and bool((np.diff(own) > 0).all()), f"{name}: edges do not ascend")
     return Feature(index, part, False, n_codes, own)

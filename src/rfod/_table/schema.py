@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +31,7 @@ from rfod._table.kinds.categorical import Categorical
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, listed
 from rfod._table.values import count_merged, family, plain, value_type
-from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError
+from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError, did_you_mean, nearest_name
 from rfod.params import KINDS
 
 __all__ = ["Column", "LeftOut", "Schema", "infer_schema", "match_columns"]
@@ -85,21 +84,17 @@ def _check_overrides(table: Table, overrides: Mapping[str, str]) -> None:
     choices = (*KINDS, *ORDERS, *_LEFT_OUT)
     for name, kind in overrides.items():
         if kind not in choices:
-            near = difflib.get_close_matches(str(kind), choices, 1)
+            near = did_you_mean(str(kind), choices)
             raise SchemaError(
                 f"column_types[{name!r}] is {kind!r}, which is no kind of column.\n"
-                f"Hint: {f'did you mean {near[0]!r}? ' if near else ''}The kinds are {', '.join(map(repr, choices))}."
+                f"Hint: {f'{near} ' if near else ''}The kinds are {', '.join(map(repr, choices))}."
             )
 
 
-def _did_you_mean(lacking: list[str], names: tuple[str, ...]) -> str:
+def _did_you_mean(lacking: list[str], names: Sequence[str]) -> str:
     """A hint line with the nearest names, or nothing."""
-    by_lower = {name.lower(): name for name in reversed(names)}
-    pairs = []
-    for name in map(str, lacking[:5]):
-        near = difflib.get_close_matches(name.lower(), list(by_lower), 1)
-        if near:
-            pairs.append(f"{by_lower[near[0]]!r} for {name!r}")
+    near = {name: nearest_name(str(name), names) for name in lacking[:5]}
+    pairs = [f"{found!r} for {str(name)!r}" for name, found in near.items() if found is not None]
     return f"\nHint: did you mean {', '.join(pairs)}?" if pairs else ""
 
 
@@ -294,8 +289,7 @@ def match_columns(schema: Schema, table: Table) -> Table:
         if lacking:
             raise ColumnMismatchError(
                 f"The table lacks {len(lacking)} of the {len(needed)} columns the model was fitted on: "
-                f"{listed(lacking)}."
-                + _did_you_mean(lacking, tuple(name for name in table.names if name not in needed))
+                f"{listed(lacking)}." + _did_you_mean(lacking, [name for name in table.names if name not in needed])
             )
         return table
     if len(table.names) != len(schema.names):

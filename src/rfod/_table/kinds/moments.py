@@ -16,7 +16,7 @@ from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, Category, by_d
 
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
 _LONGEST_SECONDS = 8.6e13  # of Python's timedelta
-_EPOCH_LIMIT = 1e13  # seconds; some 300,000 years, where numpy's calendar still works
+_EPOCH_LIMIT = 9e11  # seconds; some 28,000 years, where Arrow's calendar still works
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -209,18 +209,10 @@ def calendar_part(seconds: NDArray[np.float64], part: str) -> NDArray[np.float64
     if part == "value":
         return seconds
     missing = np.isnan(seconds)
-    moments = np.floor(np.clip(np.where(missing, 0.0, seconds), -_EPOCH_LIMIT, _EPOCH_LIMIT)).astype(np.int64)
-    if part == "hour":
-        numbers = moments // 3600 % 24
-    elif part == "minute":
-        numbers = moments // 60 % 60
-    elif part == "weekday":
-        numbers = (moments // 86400 + 3) % 7  # 1970-01-01 was a Thursday; Monday is 0
-    else:
-        days = (moments // 86400).astype("datetime64[D]")
-        months = days.astype("datetime64[M]")
-        numbers = months.astype(np.int64) % 12 + 1 if part == "month" else (days - months).astype(np.int64) + 1
-    return np.where(missing, np.nan, numbers)
+    whole = np.floor(np.clip(np.where(missing, 0.0, seconds), -_EPOCH_LIMIT, _EPOCH_LIMIT)).astype(np.int64)
+    moments = pa.array(whole, mask=missing).cast(pa.timestamp("s"))
+    numbers = getattr(pc, "day_of_week" if part == "weekday" else part)(moments)  # Monday is 0
+    return np.asarray(numbers.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
 KINDS = (Datetime(), Time(), Duration())
