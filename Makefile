@@ -12,7 +12,7 @@ SOURCES := src tests examples docs $(wildcard benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo browser test test-unit test-bounds test-pythons bench-quick lint format dist docs clean
+.PHONY: help demo browser test test-unit test-bounds test-pythons test-distributed bench-quick lint format dist docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,15 @@ test-bounds: $(VENV)/installed-test ## the kernel tests with array bounds checke
 test-pythons: $(VENV)/installed-test ## the light tests from a wheel, on every Python that is claimed and found
 	@$(BIN)/python tests/pythons.py --workers $(WORKERS) $(TESTS)
 
+# Java comes from Debian's package where the superuser runs this, as in containers.
+test-distributed: $(VENV)-distributed/installed ## Spark, in an environment of its own
+	@command -v java > /dev/null || { \
+		echo "installing Debian's default-jre-headless"; export DEBIAN_FRONTEND=noninteractive; \
+		timeout 30 apt-get update -qq > /dev/null 2>&1 && timeout 120 apt-get install -y -qq \
+			--no-install-recommends default-jre-headless > /dev/null 2>&1; \
+	} || echo "no Java here and none could be installed: the tests of Spark are skipped"
+	@timeout 300 $(VENV)-distributed/bin/python -m pytest -q tests/distributed
+
 bench-quick: $(VENV)/installed-bench ## before a release: fails if accuracy on seven small datasets has dropped
 	@$(BIN)/python -m benchmarks.paper.run quick --workers $(WORKERS)
 
@@ -58,7 +67,7 @@ docs: $(VENV)/installed-docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "site/index.html"
 
 clean: ## remove the virtual environment and all caches
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-distributed build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests examples $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -66,6 +75,13 @@ $(BIN)/python:
 		{ echo "RFOD needs Python 3.11 or newer. Hint: make PYTHON=python3.11 ..." >&2; exit 1; }
 	@echo "creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+
+# Far larger than all the rest, so no part of the other one.
+$(VENV)-distributed/installed: pyproject.toml
+	@echo "installing rfod[spark,test] into $(VENV)-distributed"
+	@$(PYTHON) -m venv $(VENV)-distributed
+	@$(VENV)-distributed/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[spark,test]"
+	@touch $@
 
 # One stamp per set of dependencies; a newer pyproject.toml installs again.
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python
