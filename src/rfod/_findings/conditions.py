@@ -49,13 +49,7 @@ class Condition:
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
-        return {
-            "column": self.column,
-            "part": self.part,
-            "relation": self.relation,
-            "values": list(self.values),
-            "text": self.text,
-        }
+        return vars(self) | {"values": list(self.values)}
 
 
 def holds(condition: Condition, column: Column, feature: Feature, values: NDArray[Any]) -> Mask:

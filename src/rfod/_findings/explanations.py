@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rfod._findings.conditions import Condition, joined, name_text
 from rfod._findings.findings import RARE, Findings, Positions, RowLabels
-from rfod._findings.reasons import Contrast, Reasons
+from rfod._findings.reasons import Contrast, Reasons, walk
 from rfod._findings.wording import (
     Evidence,
     Expected,
@@ -254,7 +254,7 @@ class _ColumnExplainer:
             self._shares = self._judged.conditional.shares(rows, j)
         else:
             self._low, self._high = self._judged.conditional.interval(rows, j, LEVEL)
-        self._steps = self._reasons.walk(j, rows)
+        self._steps = walk(self._model.forests[j], rows.block, rows.in_bag(j))
         is_all, is_own = len(self._model.sample.rows) >= self._model.schema.n_rows, self._judged.is_own
         kind = ("other" if is_own else "training") if is_all else ("other sampled" if is_own else "sampled")
         self._called = f"{kind} row", f"{kind} rows"  # one row of the sample, and many
@@ -277,7 +277,7 @@ class _ColumnExplainer:
             contrast = self._contrast(usable, values[j], prediction)
             conditions = self._conditions(i, values, contrast, self._unused | repaired.keys())
             for condition in conditions:
-                usable = usable & self._reasons.sampled_rows_meeting(condition)
+                usable = usable & self._reasons.rows_meeting(condition, self._model.sample.values)
             such = self._sample[usable]
             if column.is_categorical:
                 evidence = categorical_evidence(column, such, int(values[j]), int(prediction), text)

@@ -72,21 +72,12 @@ class Pattern:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Findings of column j that belong together, most surprising first."""
-
-    j: int
-    rows: list[int]
-    condition: Condition | None
-
-
 class _Base:
     """Rows of the table that findings are compared with, and how often each code of each feature occurs in them."""
 
-    def __init__(self, rows: EncodedRows) -> None:
-        self.rows = rows
-        self.counts = [np.bincount(codes, minlength=N_CODES) for codes in rows.block.T]
+    def __init__(self, judged: JudgedTable) -> None:
+        self.rows = judged.rows(np.arange(0, len(judged), max(1, len(judged) // BASE_ROWS)))
+        self.counts = [np.bincount(codes, minlength=N_CODES) for codes in self.rows.block.T]
 
 
 def find_patterns(
@@ -98,19 +89,23 @@ def find_patterns(
     members: dict[tuple[int, str], list[int]] = {}
     for (row, j), what in zip(cells, _deviations(judged, cells, hidden), strict=True):
         members.setdefault((j, what), []).append(row)
-    n_rows = len(judged)
-    base = _Base(judged.rows(np.arange(0, n_rows, max(1, n_rows // BASE_ROWS))))
+    base = _Base(judged)
     n_each = min(MOST_EXPLAINED, max(1, ALL_EXPLAINED // max(1, len(members))))
     firsts = [(row, j) for (j, _), own in members.items() for row in own[:n_each] if len(own) >= FEWEST]
     reasons: dict[tuple[int, int], tuple[Condition, ...]] = {
         cell: explained.conditions
         for cell, explained in zip(firsts, explainer.explain_cells(firsts, hidden), strict=True)
     }
-    groups: list[tuple[str, _Group]] = []
+    groups = []
     for (j, what), own in members.items():
         known = [condition for row in own[:n_each] for condition in reasons.get((row, j), ())]
-        groups += ((what, group) for group in _split(explainer, j, own, base, known, hidden))
-    return sorted(_patterns(explainer, groups, hidden), key=lambda pattern: -pattern.n_findings)
+        groups += [(j, what, *group) for group in _split(explainer, j, own, base, known, hidden)]
+    examples = explainer.explain_cells([(group[0], j) for j, _, group, _ in groups], hidden)
+    found = [
+        Pattern(judged.names[j], what, conditions, len(group), tuple(group), example)
+        for (j, what, group, conditions), example in zip(groups, examples, strict=True)
+    ]
+    return sorted(found, key=lambda pattern: -pattern.n_findings)
 
 
 def _to_blame(judged: JudgedTable, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
@@ -155,8 +150,8 @@ def _split(
     base: _Base,
     reasons: Sequence[Condition],
     hidden: Collection[str],
-) -> Iterator[_Group]:
-    """Rows with findings of one sort, by the conditions that set them apart from the table; the rest without one."""
+) -> Iterator[tuple[list[int], tuple[Condition, ...]]]:
+    """Rows with findings of one sort, by the condition that sets them apart from the table; the rest without one."""
     left = np.array(rows, dtype=np.intp)
     while len(left) >= FEWEST:
         read = explainer.judged.rows(left)
@@ -166,10 +161,10 @@ def _split(
         meets = explainer.reasons.rows_meeting(condition, read.encoded)
         if meets.sum() < FEWEST:
             break
-        yield _Group(j, left[meets].tolist(), condition)
+        yield left[meets].tolist(), (condition,)
         left = left[~meets]
     if len(left):
-        yield _Group(j, left.tolist(), None)
+        yield left.tolist(), ()
 
 
 def _shared(
@@ -233,18 +228,3 @@ def _clauses(f: int, feature: Feature, counts: NDArray[np.int64]) -> Iterator[tu
         yield from ((Clause(f, first, N_CODES - 1), 1) for first in dict.fromkeys(low))
         yield from ((Clause(f, 1, last), 1) for last in dict.fromkeys(high))
         yield from ((Clause(f, first, last), 2) for first, last in dict.fromkeys(zip(low, high, strict=True)))
-
-
-def _patterns(explainer: Explainer, groups: Sequence[tuple[str, _Group]], hidden: Collection[str]) -> Iterator[Pattern]:
-    """Groups in words, with their most surprising finding as example."""
-    examples = explainer.explain_cells([(group.rows[0], group.j) for _, group in groups], hidden)
-    for (what, group), example in zip(groups, examples, strict=True):
-        name, n_findings = explainer.judged.names[group.j], len(group.rows)
-        yield Pattern(
-            column=name,
-            what=what,
-            conditions=(group.condition,) if group.condition else (),
-            n_findings=n_findings,
-            rows=tuple(group.rows),
-            example=example,
-        )

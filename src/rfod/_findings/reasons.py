@@ -16,16 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._findings.conditions import (
-    Condition,
-    gap_condition,
-    holds,
-    range_condition,
-    set_condition,
-)
+from rfod._findings.conditions import Condition, gap_condition, holds, range_condition, set_condition
 from rfod._forest import layout
 from rfod._forest.forest import NO_BAG, Forest
-from rfod._model.judge import EncodedRows, code_rows
+from rfod._model.judge import code_rows
 from rfod._model.model import Model
 
 Integers = NDArray[np.int64]
@@ -174,24 +168,22 @@ class Reasons:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._numbers: dict[int, Floats] = {}
-        self._codes_of: dict[int, set[int]] = {}
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """(feature, row of the sample); as whole numbers, which are counted without being converted."""
         return np.ascontiguousarray(code_rows(self.model, self.model.sample.values).block.T, dtype=np.int64)
 
-    def walk(self, j: int, rows: EncodedRows) -> Steps:
-        """The splits that rows meet in the forest of column j."""
-        return walk(self.model.forests[j], rows.block, rows.in_bag(j))
+    @cached_property
+    def numbers(self) -> list[Floats]:
+        """Per feature: what the bounds of an ordered one are compared with, over the sample."""
+        values = self.model.sample.values
+        return [feature.numbers(values[feature.column]) for feature in self.model.features]
 
-    def numbers(self, feature: int) -> Floats:
-        """What the bounds of an ordered feature are compared with, over the sample."""
-        if feature not in self._numbers:
-            made_from = self.model.features[feature]
-            self._numbers[feature] = made_from.numbers(self.model.sample.values[made_from.column])
-        return self._numbers[feature]
+    @cached_property
+    def present(self) -> list[set[int]]:
+        """Per feature: its codes that the sample has, the one for missing aside."""
+        return [set(np.unique(codes).tolist()) - {0} for codes in self.codes]
 
     # --------------------------------------------------------------------------------------------------------- search
 
@@ -199,8 +191,13 @@ class Reasons:
         self, j: int, steps: Steps, row: int, own_codes: NDArray[np.uint8], contrast: Contrast, without: Collection[int]
     ) -> list[Clause]:
         """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of."""
-        candidates = list(self._candidates(j, steps, row, own_codes, without))
-        preference = self._preference(steps, row, candidates)
+        part = steps.of(row)
+        total = np.bincount(steps.feature[part], FADING ** steps.depth[part], minlength=len(self.model.features))
+        candidates = list(self._candidates(j, steps, part, total, own_codes, without))
+        # of equally telling ones: what the trees split on first, one category before several
+        is_one = np.array([clause.codes is not None and len(clause.codes) == 1 for clause in candidates])
+        favour = TREES_CHOICE * total / max(total.max(initial=0), 1e-12)
+        preference = np.array([favour[clause.feature] for clause in candidates]) + ONE_CATEGORY * is_one
         usable = contrast.usable
         stats = np.stack([usable, usable * contrast.distance, usable & contrast.as_extreme], axis=1)
         stats = stats.astype(np.float64)
@@ -227,14 +224,6 @@ class Reasons:
             stay = [n for n, other in enumerate(candidates) if other.feature not in used and n != place]
             candidates, preference = [candidates[n] for n in stay], preference[stay]
         return self._needed(chosen, stats, overall, best)
-
-    def _preference(self, steps: Steps, row: int, candidates: Sequence[Clause]) -> Floats:
-        """Which of equally telling candidates to take: what the trees split on first, one category before several."""
-        part = steps.of(row)
-        total = np.bincount(steps.feature[part], FADING ** steps.depth[part], minlength=len(self.model.features))
-        favour = TREES_CHOICE * total / max(total.max(initial=0), 1e-12)
-        is_one = [c.codes is not None and len(c.codes) == 1 for c in candidates]
-        return np.array([favour[c.feature] for c in candidates]) + ONE_CATEGORY * np.array(is_one)
 
     def _needed(self, chosen: list[Clause], stats: Floats, overall: Floats, best: float) -> list[Clause]:
         """Without conditions that later ones have made idle."""
@@ -274,13 +263,18 @@ class Reasons:
         return np.asarray(np.round(spread + alike / 2, 9))
 
     def _candidates(
-        self, j: int, steps: Steps, row: int, own_codes: NDArray[np.uint8], without: Collection[int]
+        self,
+        j: int,
+        steps: Steps,
+        part: slice,
+        total: NDArray[Any],
+        own_codes: NDArray[np.uint8],
+        without: Collection[int],
     ) -> Iterator[Clause]:
-        part = steps.of(row)
+        """Conditions that the splits of a row suggest, those on features of the largest `total` weight first."""
         feature, depth = steps.feature[part], steps.depth[part]
         low, high, node, side = steps.low[part], steps.high[part], steps.node[part], steps.side[part]
         weight = FADING**depth
-        total = np.bincount(feature, weight, minlength=len(self.model.features))
         order = [int(f) for f in np.argsort(-total, kind="stable") if total[f] > 0]
         order = [f for f in order if self.model.features[f].column not in without][:MOST_FEATURES]
         for f in order:
@@ -307,7 +301,7 @@ class Reasons:
         if made_from.shared and own == made_from.n_codes - 1:
             return
         yield Clause(f, codes=frozenset({own}))
-        present = self._present(f)
+        present = self.present[f]
         shared = {made_from.n_codes - 1} if made_from.shared else set()
         seen: set[frozenset[int]] = set()
         for place in np.argsort(depth, kind="stable")[:MOST_SETS]:
@@ -321,12 +315,6 @@ class Reasons:
             if is_named or (len(others) < MOST_NAMED and not others & shared):
                 yield Clause(f, codes=allowed)
 
-    def _present(self, feature: int) -> set[int]:
-        """Codes of a set that the sample has, the one for missing aside."""
-        if feature not in self._codes_of:
-            self._codes_of[feature] = set(np.unique(self.codes[feature]).tolist()) - {0}
-        return self._codes_of[feature]
-
     # ---------------------------------------------------------------------------------------------------------- words
 
     def condition(self, clause: Clause, values: Sequence[Any]) -> Condition | None:
@@ -339,27 +327,19 @@ class Reasons:
                 return gap_condition(column, True)
             if len(clause.codes) <= MOST_NAMED:
                 return set_condition(column, sorted(code - 1 for code in clause.codes))
-            others = self._present(clause.feature) - clause.codes
+            others = self.present[clause.feature] - clause.codes
             return set_condition(column, sorted(code - 1 for code in others), excluded=True)
         if clause.high == 0:
             return gap_condition(column, True)
         own = feature.numbers(np.atleast_1d(np.asarray(values[feature.column], dtype=np.float64)))
-        return range_condition(column, feature, clause.low, clause.high, self.numbers(clause.feature), own)
-
-    def sampled_rows_meeting(self, condition: Condition) -> Mask:
-        """Rows of the sample that meet a condition, by their values and not their codes."""
-        j, feature = self._feature_of(condition)
-        return holds(condition, self.model.schema.columns[j], feature, self.model.sample.values[j])
+        return range_condition(column, feature, clause.low, clause.high, self.numbers[clause.feature], own)
 
     def rows_meeting(self, condition: Condition, encoded: Sequence[NDArray[Any]]) -> Mask:
-        """Which rows, given by their encoded columns, meet a condition."""
-        j, feature = self._feature_of(condition)
-        return holds(condition, self.model.schema.columns[j], feature, encoded[j])
-
-    def _feature_of(self, condition: Condition) -> tuple[int, Any]:
+        """Which rows, given by their encoded columns, meet a condition: by their values and not their codes."""
         for feature in self.model.features:
-            if self.model.schema.columns[feature.column].name == condition.column and feature.part == condition.part:
-                return feature.column, feature
+            column = self.model.schema.columns[feature.column]
+            if column.name == condition.column and feature.part == condition.part:
+                return holds(condition, column, feature, encoded[feature.column])
         raise KeyError(condition.column)
 
 
