@@ -63,6 +63,26 @@ def test_a_wrong_cell_is_found_blamed_and_repaired(detector):
     assert line["surprise"] > 3
 
 
+def test_one_value_is_suggested_everywhere():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=600), "noise": rng.normal(size=600)})
+    table["large"] = (table["size"] > 0).astype(float)
+    rows = rng.choice(600, 20, replace=False)
+    table.loc[rows, "large"] = 1 - table.loc[rows, "large"]
+    found = rfod.scan(table, n_estimators=40, column_types={"large": "numeric"})
+    listed = found.cells(rows, blame=True).set_index(["row", "column"])["expected"]
+    is_moved = []
+    for row, blame, explained in zip(rows, found.blames(rows), found.explain_rows(rows), strict=True):
+        for cell in (cell for cell in explained.cells if cell.blamed):
+            value = blame.repaired[cell.column]
+            assert value == cell.numbers[1]
+            assert cell.numbers[2] <= value <= cell.numbers[3]
+            assert float(listed[row, cell.column]) == pytest.approx(value, rel=1e-4)
+            mean = found.judged.repairs(np.array([row]))[0].values[found.columns.index(cell.column)]
+            is_moved.append(value != mean)
+    assert any(is_moved)  # the mean of the trees was outside of the range
+
+
 def test_intervals_hold_what_they_promise(detector):
     table = parcels(2000, 3)
     found = detector.detect(table)

@@ -176,18 +176,16 @@ class Detection:
         """`blame` for many rows at once."""
         rows = self.positions(picked)
         columns = self.judged.model.schema.columns
-        return [
-            Blame(
-                int(row) + self.labels.first_row,
-                tuple(columns[j].name for j in repair.values),
-                {
-                    columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
-                    for j, value in repair.values.items()
-                },
-                repair.ordinary,
-            )
-            for row, repair in zip(rows, self.judged.repairs(rows), strict=True)
-        ]
+        found = []
+        for row, repair, suggested in zip(
+            rows.tolist(), self.judged.repairs(rows), self.explainer.suggestions(rows), strict=True
+        ):
+            repaired = {
+                columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
+                for j, value in suggested.items()
+            }
+            found.append(Blame(row + self.labels.first_row, tuple(repaired), repaired, repair.ordinary))
+        return found
 
     # ------------------------------------------------------------------------------------------------------- in words
 
@@ -267,8 +265,8 @@ class Detection:
         if not blame:
             return self._frame(Findings.of_mask(self.judged, rows, wanted))
         cells, repaired = [], []
-        for row, repair in zip(rows.tolist(), self.judged.repairs(rows), strict=True):
-            for j, value in repair.values.items():
+        for row, suggested in zip(rows.tolist(), self.explainer.suggestions(rows), strict=True):
+            for j, value in suggested.items():
                 if fdr is None or wanted[row, j]:
                     cells.append((row, j))
                     repaired += value_text(self.judged.model.schema.columns[j], np.array([value]))

@@ -173,17 +173,14 @@ class Explainer:
     def explain_rows(self, rows: Positions, n_cells: int, hidden: Collection[str] = ()) -> list[RowExplanation]:
         """Explanations of rows with at most `n_cells` cells each; values of `hidden` columns are left out."""
         judged, repairs = self.judged, self.judged.repairs(rows)
-        chosen = [
-            (place, j)
-            for place, (row, repair) in enumerate(zip(rows.tolist(), repairs, strict=True))
-            for j in self._reported(row, repair, n_cells)
-        ]
-        explained = self._explain(rows, repairs, chosen, hidden)
-        cells: list[list[CellExplanation]] = [[] for _ in rows]
-        for (place, _), cell in sorted(zip(chosen, explained, strict=True), key=lambda entry: not entry[1].blamed):
+        wanted = dict(zip(rows.tolist(), repairs, strict=True))
+        chosen = [(row, j) for row, repair in wanted.items() for j in self._reported(row, repair, n_cells)]
+        explained = zip(chosen, self.explain_cells(chosen, hidden), strict=True)
+        cells: dict[int, list[CellExplanation]] = {row: [] for row in wanted}
+        for (row, _), cell in sorted(explained, key=lambda entry: not entry[1].blamed):
             # a cell that is unusual only beside one to blame is left out where most rows are like it
-            if cell.blamed or not cells[place] or 2 * cell.n_contradicting > cell.n_such:
-                cells[place].append(cell)
+            if cell.blamed or not cells[row] or 2 * cell.n_contradicting > cell.n_such:
+                cells[row].append(cell)
         labels, key = self.labels, self.labels.key
         keys = [HIDDEN if key in hidden else None] * len(rows)
         if labels.keys is not None and key not in hidden:
@@ -196,17 +193,23 @@ class Explainer:
                 key_column=key,
                 score=float(judged.row_scores[row]),
                 p_value=float(judged.row_p_values[row]),
-                cells=tuple(sorted(own, key=lambda cell: -cell.surprise)),
+                cells=tuple(sorted(cells[row], key=lambda cell: -cell.surprise)),
                 ordinary=repair.ordinary,
             )
-            for row, repair, value, own in zip(rows.tolist(), repairs, keys, cells, strict=True)
+            for row, repair, value in zip(rows.tolist(), repairs, keys, strict=True)
         ]
 
-    def explain_cells(self, cells: Sequence[tuple[int, int]], hidden: Collection[str] = ()) -> list[CellExplanation]:
-        """Explanations of single cells, given as (row, column)."""
-        rows = np.array([row for row, _ in cells], dtype=np.intp)
-        chosen = [(place, j) for place, (_, j) in enumerate(cells)]
-        return self._explain(rows, self.judged.repairs(rows), chosen, hidden)
+    def suggestions(self, rows: Positions) -> list[dict[int, Any]]:
+        """Per row: the columns to blame, in that order, with the encoded value to put in the place of each cell."""
+        judged, repairs = self.judged, self.judged.repairs(rows)
+        repaired = repaired_rows(judged.model, judged.rows(rows), repairs)
+        suggested = [dict(repair.values) for repair in repairs]
+        for j in np.flatnonzero(~judged.model.is_categorical).tolist():
+            places = np.array([place for place, own in enumerate(suggested) if j in own], dtype=np.intp)
+            low, high = judged.conditional.interval(repaired.take(places), j, LEVEL)
+            for place, *interval in zip(places.tolist(), low.tolist(), high.tolist(), strict=True):
+                suggested[place][j] = _within(suggested[place][j], *interval)
+        return suggested
 
     def _reported(self, row: int, repair: Repair, n_cells: int) -> list[int]:
         """Columns to explain: those to blame and others that are surprising, the most surprising one in any case."""
@@ -215,26 +218,28 @@ class Explainer:
         wanted = list(dict.fromkeys([*repair.values, *unusual]))[: max(n_cells, 0)]
         return [j for j in order if j in wanted]
 
-    def _explain(
-        self, rows: Positions, repairs: Sequence[Repair], chosen: Sequence[tuple[int, int]], hidden: Collection[str]
-    ) -> list[CellExplanation]:
-        """Explanations of cells, given as (place of the row, column), in their order."""
-        judged, n_rows = self.judged, len(rows)
-        findings = Findings.of_cells(judged, [(int(rows[place]), j) for place, j in chosen])
-        as_they_are = judged.rows(rows)
-        twice = as_they_are.take(np.tile(np.arange(n_rows), 2))
-        both = repaired_rows(judged.model, twice, [None] * n_rows + [*repairs])
+    def explain_cells(self, cells: Sequence[tuple[int, int]], hidden: Collection[str] = ()) -> list[CellExplanation]:
+        """Explanations of cells, given as (row, column), in their order."""
+        judged, findings = self.judged, Findings.of_cells(self.judged, cells)
+        rows, places = np.unique(findings.rows, return_inverse=True)
+        repairs, as_they_are = judged.repairs(rows), judged.rows(rows)
+        twice = as_they_are.take(np.tile(np.arange(len(rows)), 2))
+        both = repaired_rows(judged.model, twice, [None] * len(rows) + [*repairs])
         explained: dict[int, CellExplanation] = {}
         for j in np.unique(findings.columns).tolist():
             members = np.flatnonzero(findings.columns == j)
-            places = np.array([chosen[n][0] for n in members.tolist()])
             # a cell to blame is compared with the repaired row, others with the row as it is
-            blamed = np.array([j in repairs[place].values for place in places])
-            column = _ColumnExplainer(self, findings, j, both.take(places + n_rows * blamed), hidden)
-            for i, (n, place) in enumerate(zip(members.tolist(), places.tolist(), strict=True)):
-                values = [encoded[place] for encoded in as_they_are.encoded]
-                explained[n] = column.explain(i, n, values, repairs[place].values if blamed[i] else {})
+            blamed = np.array([j in repairs[place].values for place in places[members]])
+            column = _ColumnExplainer(self, findings, j, both.take(places[members] + len(rows) * blamed), hidden)
+            for i, n in enumerate(members.tolist()):
+                values = [encoded[places[n]] for encoded in as_they_are.encoded]
+                explained[n] = column.explain(i, n, values, repairs[places[n]].values if blamed[i] else {})
         return [explained[n] for n in range(len(findings))]
+
+
+def _within(prediction: float, low: float, high: float) -> float:
+    """The one value that is suggested: the mean of the trees, kept within the range that is shown beside it."""
+    return float(np.clip(prediction, low, high)) if low <= high else float(prediction)
 
 
 class _ColumnExplainer:
@@ -316,9 +321,7 @@ class _ColumnExplainer:
         if self._column.is_categorical:
             return expected_category(self._column, int(prediction), self._shares[i])
         low, high = float(self._low[i]), float(self._high[i])
-        # one value and one range: the mean of the trees, kept within the range that is shown beside it
-        expected = float(np.clip(prediction, low, high)) if low <= high else float(prediction)
-        return expected_number(self._column, expected, low, high, float(observed))
+        return expected_number(self._column, _within(prediction, low, high), low, high, float(observed))
 
     def _usable(self, i: int) -> Mask:
         """Rows of the sample that have a value, without the row itself."""

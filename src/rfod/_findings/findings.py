@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -32,17 +31,9 @@ MOSTLY = 0.99  # a column that is filled, or empty, in this share of the trainin
 
 # One line per reported cell; docs/formats.md says what each field means.
 FIELDS = pa.schema(
-    [
-        pa.field("column", pa.string()),
-        pa.field("observed", pa.string()),
-        pa.field("expected", pa.string()),
-        pa.field("score", pa.float64()),
-        pa.field("weight", pa.float64()),
-        pa.field("p_value", pa.float64()),
-        pa.field("surprise", pa.float64()),
-        pa.field("kind", pa.string()),
-        pa.field("suggestion", pa.string()),
-    ]
+    [(name, pa.string()) for name in ("column", "observed", "expected")]
+    + [(name, pa.float64()) for name in ("score", "weight", "p_value", "surprise")]
+    + [(name, pa.string()) for name in ("kind", "suggestion")]
 )
 
 
@@ -92,7 +83,9 @@ class Findings:
     @classmethod
     def of_rows(cls, judged: JudgedTable, rows: Positions, n_cells: int) -> Findings:
         """The `n_cells` most surprising cells of each row; gaps only where they are rare."""
-        cells = [(row, j) for row in rows.tolist() for j in _worth_reporting(judged, row)[: max(n_cells, 0)]]
+        is_worth = ~np.isnan(judged.cells.cell_scores) | (judged.surprise >= RARE)
+        orders = [(row, judged.cell_order(row)) for row in rows.tolist()]
+        cells = [(row, j) for row, order in orders for j in order[is_worth[row, order]][: max(n_cells, 0)]]
         return cls.of_cells(judged, cells)
 
     @classmethod
@@ -174,12 +167,6 @@ class Findings:
         return {field.name: pa.array(values[field.name], field.type, from_pandas=True) for field in FIELDS}
 
 
-def _worth_reporting(judged: JudgedTable, row: int) -> list[int]:
-    """Columns of a row in their order, without gaps that are nothing special."""
-    is_gap = np.isnan(judged.cells.cell_scores[row])
-    return [int(j) for j in judged.cell_order(row) if not is_gap[j] or judged.surprise[row, j] >= RARE]
-
-
 def nearest_category(text: str, categories: Sequence[str]) -> str | None:
     """The category that differs from a new text in case, blanks or accents only, else in one letter (two from eight
     letters on; a letter added, left out, replaced, or two swapped). Of several the most frequent, which comes first."""
@@ -255,10 +242,10 @@ class StreamRule:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self._counts: Counter[float] = Counter()
-        self._best: list[float] = []
-        self._cut = np.inf
-        self._ties = 0
-        self.n_flagged = 0
+        """How often each p-value occurred: all that Benjamini-Hochberg needs, and conformal ones take few values."""
+        self._best: Floats = np.empty(0)
+        """The highest scores so far, in falling order."""
+        self._cut, self._ties, self.n_flagged = np.inf, 0, 0
 
     def candidates(self, judged: JudgedTable) -> Mask:
         """Rows that may turn out to be findings; exactly these where the rule looks at one row at a time."""
@@ -267,32 +254,19 @@ class StreamRule:
             self.n_flagged += int(flagged.sum())
             return flagged
         if self.rule.top is not None:
-            return self._among_best(judged.row_scores, self.rule.top)
-        values, counts = np.unique(judged.row_p_values, return_counts=True)
-        self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+            self._best = -np.sort(-np.append(self._best, judged.row_scores))[: self.rule.top]
+            return np.asarray(judged.row_scores >= self._best.min(initial=np.inf))
+        self._counts.update(judged.row_p_values.tolist())
         return np.asarray(judged.row_p_values <= self.rule.rate)
-
-    def _among_best(self, scores: Floats, n: int) -> Mask:
-        for score in np.sort(scores)[::-1][:n]:
-            if len(self._best) < n:
-                heapq.heappush(self._best, float(score))
-            elif score > self._best[0]:
-                heapq.heapreplace(self._best, float(score))
-            else:
-                break
-        return np.asarray(scores >= self._best[0]) if self._best else np.zeros(len(scores), dtype=np.bool_)
 
     def settle(self) -> None:
         """All rows have been seen."""
         if self.rule.top is not None:
-            self._cut = self._best[0] if self._best else np.inf
-            self._ties = sum(score == self._cut for score in self._best)
-            self.n_flagged = len(self._best)
+            self._cut, self.n_flagged = self._best.min(initial=np.inf), len(self._best)
+            self._ties = int(np.count_nonzero(self._best == self._cut))
         elif self.rule.contamination is None:
-            # Benjamini-Hochberg needs only how often each p-value occurred, and conformal ones take few values
-            values = np.array(sorted(self._counts))
-            counts = np.array([self._counts[value] for value in values], dtype=np.int64)
-            self._cut, self.n_flagged = false_discovery_cut(values, counts, self.rule.rate)
+            values, counts = np.array(sorted(self._counts.items())).reshape(-1, 2).T
+            self._cut, self.n_flagged = false_discovery_cut(values, counts.astype(np.int64), self.rule.rate)
 
     def final(self, scores: Floats, p_values: Floats, candidates: Mask) -> Mask:
         """Which candidates are findings; called for the rows in their order, after `settle`."""
@@ -300,8 +274,8 @@ class StreamRule:
             return candidates
         if self.rule.top is None:
             return np.asarray(candidates & (p_values <= self._cut))
-        equal = np.flatnonzero(candidates & (scores == self._cut))
         flagged = candidates & (scores > self._cut)
-        flagged[equal[: self._ties]] = True
-        self._ties -= len(equal[: self._ties])
+        equal = np.flatnonzero(candidates & (scores == self._cut))[: self._ties]
+        flagged[equal] = True
+        self._ties -= len(equal)
         return np.asarray(flagged)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from rfod._findings.reasons import Clause
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
 from rfod._table.bins import Feature
+from rfod._table.encode import value_text
 
 MOST_REPAIRED = 1_000  # rows whose cells to blame are looked for
 BASE_ROWS = 4_096  # of the table, evenly spaced, that findings are compared with
@@ -61,23 +62,12 @@ class Pattern:
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
-        return {
-            "column": self.column,
-            "what": self.what,
+        return vars(self) | {
             "conditions": [condition.to_json() for condition in self.conditions],
-            "n_findings": self.n_findings,
             "rows": list(self.rows),
             "example": self.example.to_json(),
             "sentence": self.sentence,
         }
-
-
-class _Base:
-    """Rows of the table that findings are compared with, and how often each code of each feature occurs in them."""
-
-    def __init__(self, judged: JudgedTable) -> None:
-        self.rows = judged.rows(np.arange(0, len(judged), max(1, len(judged) // BASE_ROWS)))
-        self.counts = [np.bincount(codes, minlength=N_CODES) for codes in self.rows.block.T]
 
 
 def find_patterns(
@@ -85,20 +75,18 @@ def find_patterns(
 ) -> list[Pattern]:
     """Group those cells of rows that are wanted and to blame, most frequent first."""
     judged = explainer.judged
-    cells = sorted(set(_to_blame(judged, rows, wanted)), key=lambda cell: (-judged.surprise[cell], cell))
+    expected = dict(_to_blame(judged, rows, wanted))
+    cells = sorted(expected, key=lambda cell: (-judged.surprise[cell], cell))
     members: dict[tuple[int, str], list[int]] = {}
-    for (row, j), what in zip(cells, _deviations(judged, cells, hidden), strict=True):
+    for (row, j), what in zip(cells, _deviations(judged, cells, expected, hidden), strict=True):
         members.setdefault((j, what), []).append(row)
-    base = _Base(judged)
+    base = judged.rows(np.arange(0, len(judged), max(1, len(judged) // BASE_ROWS)))
     n_each = min(MOST_EXPLAINED, max(1, ALL_EXPLAINED // max(1, len(members))))
     firsts = [(row, j) for (j, _), own in members.items() for row in own[:n_each] if len(own) >= FEWEST]
-    reasons: dict[tuple[int, int], tuple[Condition, ...]] = {
-        cell: explained.conditions
-        for cell, explained in zip(firsts, explainer.explain_cells(firsts, hidden), strict=True)
-    }
+    explained = dict(zip(firsts, explainer.explain_cells(firsts, hidden), strict=True))
     groups = []
     for (j, what), own in members.items():
-        known = [condition for row in own[:n_each] for condition in reasons.get((row, j), ())]
+        known = [condition for row in own if (row, j) in explained for condition in explained[row, j].conditions]
         groups += [(j, what, *group) for group in _split(explainer, j, own, base, known, hidden)]
     examples = explainer.explain_cells([(group[0], j) for j, _, group, _ in groups], hidden)
     found = [
@@ -108,25 +96,32 @@ def find_patterns(
     return sorted(found, key=lambda pattern: -pattern.n_findings)
 
 
-def _to_blame(judged: JudgedTable, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Row and column number of cells to blame; of rows beyond the worst ones, just the most surprising cell."""
-    worst = np.where(wanted[rows], judged.surprise[rows], 0.0).max(axis=1, initial=0)
-    rows = rows[np.argsort(-worst, kind="stable")]
-    for row, repair in zip(rows.tolist(), judged.repairs(rows[:MOST_REPAIRED]), strict=False):
-        yield from ((row, j) for j in repair.values if wanted[row, j])
-    for row in rows[MOST_REPAIRED:].tolist():
-        surprise = np.where(wanted[row], judged.surprise[row], 0.0)
-        if surprise.any():
-            yield row, int(np.argmax(surprise))
+def _to_blame(judged: JudgedTable, rows: Positions, wanted: NDArray[np.bool_]) -> Iterator[tuple[tuple[int, int], Any]]:
+    """Row and column number of cells to blame, and what the forest expects in the place of each, encoded; of rows
+    beyond the worst ones, just the most surprising cell."""
+    surprise = np.where(wanted[rows], judged.surprise[rows], 0.0)
+    order = np.argsort(-surprise.max(axis=1, initial=0), kind="stable")
+    worst = rows[order[:MOST_REPAIRED]]
+    for row, repair in zip(worst.tolist(), judged.repairs(worst), strict=True):
+        yield from (((row, j), value) for j, value in repair.values.items() if wanted[row, j])
+    for place in order[MOST_REPAIRED:].tolist():
+        if surprise[place].any():
+            row, j = int(rows[place]), int(np.argmax(surprise[place]))
+            yield (row, j), judged.cells.expected[j][row]
 
 
-def _deviations(judged: JudgedTable, cells: Sequence[tuple[int, int]], hidden: Collection[str]) -> list[str]:
-    """In which way each cell is off."""
+def _deviations(
+    judged: JudgedTable,
+    cells: Sequence[tuple[int, int]],
+    expected: Mapping[tuple[int, int], Any],
+    hidden: Collection[str],
+) -> list[str]:
+    """In which way each cell is off from what is expected, which is given encoded."""
     findings = Findings.of_cells(judged, cells)
     encoded = judged.rows(findings.rows).encoded
     deviations = []
-    for place, ((row, j), kind) in enumerate(zip(cells, findings.kinds, strict=True)):
-        text, column = findings.observed[place], judged.model.schema.columns[j]
+    for place, ((row, j), kind, text) in enumerate(zip(cells, findings.kinds, findings.observed, strict=True)):
+        column, value = judged.model.schema.columns[j], expected[row, j]
         if column.name in hidden:
             deviations.append("is not what was expected")
         elif kind == "missing":
@@ -136,10 +131,10 @@ def _deviations(judged: JudgedTable, cells: Sequence[tuple[int, int]], hidden: C
         elif kind in ("unseen", "near miss"):
             deviations.append(f"is '{text}' (never seen in training)")
         elif column.is_categorical:
-            deviations.append(f"is {category_text(text)} instead of {category_text(findings.expected[place])}")
+            instead = value_text(column, np.array([value], dtype=np.int32))[0]
+            deviations.append(f"is {category_text(text)} instead of {category_text(instead)}")
         else:
-            is_high = float(encoded[j][place]) > float(judged.cells.expected[j][row])
-            deviations.append("is too high" if is_high else "is too low")
+            deviations.append("is too high" if encoded[j][place] > value else "is too low")
     return deviations
 
 
@@ -147,7 +142,7 @@ def _split(
     explainer: Explainer,
     j: int,
     rows: Sequence[int],
-    base: _Base,
+    base: EncodedRows,
     reasons: Sequence[Condition],
     hidden: Collection[str],
 ) -> Iterator[tuple[list[int], tuple[Condition, ...]]]:
@@ -168,7 +163,12 @@ def _split(
 
 
 def _shared(
-    explainer: Explainer, j: int, read: EncodedRows, base: _Base, reasons: Sequence[Condition], hidden: Collection[str]
+    explainer: Explainer,
+    j: int,
+    read: EncodedRows,
+    base: EncodedRows,
+    reasons: Sequence[Condition],
+    hidden: Collection[str],
 ) -> Condition | None:
     """The condition that sets rows apart most clearly, if any does.
 
@@ -179,18 +179,17 @@ def _shared(
     best: Condition | Clause | None = None
     best_gain, n_tried = CLEARLY, len(model.features) * MOST_VALUES
     for condition in dict.fromkeys(reasons):
-        own, others = meets(condition, read.encoded), meets(condition, base.rows.encoded)
+        own, others = meets(condition, read.encoded), meets(condition, base.encoded)
         gain = _gain(int(own.sum()), len(own), float(others.mean()), len(others))
         if gain > best_gain:
             best, best_gain = condition, gain
     for f, feature in enumerate(model.features):
         if feature.column == j or model.schema.columns[feature.column].name in hidden:
             continue
-        counts = np.bincount(read.block[:, f], minlength=N_CODES)
+        counts, base_counts = (np.bincount(rows.block[:, f], minlength=N_CODES) for rows in (read, base))
         for clause, n_fitted in _clauses(f, feature, counts):
-            n_others = clause.count(base.counts[f])
             cost = math.log(n_tried) + n_fitted * math.log(len(read))
-            gain = _gain(clause.count(counts), len(read), n_others / len(base.rows), len(base.rows)) - cost
+            gain = _gain(clause.count(counts), len(read), clause.count(base_counts) / len(base), len(base)) - cost
             if gain > best_gain:
                 best, best_gain = clause, gain
     if not isinstance(best, Clause):
