@@ -351,6 +351,6 @@ class _ColumnExplainer:
         self, i: int, values: Sequence[Any], contrast: Contrast, excluded: Collection[int]
     ) -> tuple[Condition, ...]:
         unseen = {k for k in np.flatnonzero(self._model.is_categorical).tolist() if values[k] == UNSEEN}
-        clauses = self._reasons.find(self._j, self._steps, i, self._rows.block[i], contrast, {*excluded, *unseen})
+        clauses = self._reasons.find(self._j, self._steps[i], self._rows.block[i], contrast, {*excluded, *unseen})
         worded = [self._reasons.condition(clause, values) for clause in clauses]
         return tuple(condition for condition in worded if condition is not None)

@@ -22,13 +22,23 @@ from rfod._forest.forest import NO_BAG, Forest
 from rfod._model.judge import code_rows
 from rfod._model.model import Model
 
-Integers = NDArray[np.int64]
-DEEPEST = 8  # splits further down speak of a handful of rows
-ROWS_TOGETHER = 512
-
-
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Steps = NDArray[np.void]
+"""Splits on paths of rows, an entry of type `STEP` each."""
+STEP = np.dtype(
+    [
+        ("row", np.int64),
+        ("feature", np.int64),
+        ("depth", np.int64),
+        ("low", np.int64),  # ordered features: the row's side of the split are codes from here ...
+        ("high", np.int64),  # ... to here, missing values aside; sets: 0 and 0
+        ("node", np.int64),  # sets: where the bits of the split start in the words of the forest; -1 if ordered
+        ("side", np.int64),  # sets: which bit stands for the row's side
+    ]
+)
+DEEPEST = 8  # splits further down speak of a handful of rows
+ROWS_TOGETHER = 512
 MOST_CONDITIONS = 3
 MOST_FEATURES = 10  # that are tried for a cell, those the trees split on first
 MOST_BOUNDS = 4  # of a feature and direction, the most frequent ones
@@ -45,43 +55,18 @@ RAREST = 0.01  # shares below this are all rare
 LEAST_SPREAD = 0.03
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Splits on paths, one entry each; those of a row together."""
-
-    feature: Integers
-    depth: Integers
-    low: Integers
-    """Ordered features: the row's side of the split are codes from here ..."""
-    high: Integers
-    """... to here, missing values aside. Sets: 0 and 0."""
-    node: Integers
-    """Sets: where the bits of the split start in the words of the forest; -1 for ordered features."""
-    side: Integers
-    """Sets: which bit stands for the row's side."""
-    ends: Integers
-    """Where the steps of each row end, with a 0 before the first."""
-
-    def of(self, row: int) -> slice:
-        """Where the steps of a row are."""
-        return slice(int(self.ends[row]), int(self.ends[row + 1]))
-
-
-def walk(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> Steps:
-    """The steps of rows, down the trees that have not seen them; down all where every tree has."""
-    found: list[list[Integers]] = []
-    for start in range(0, max(1, len(block)), ROWS_TOGETHER):
+def walk(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.uint8] = NO_BAG) -> list[Steps]:
+    """The steps of each row, down the trees that have not seen it; down all where every tree has."""
+    found: list[Steps] = []
+    for start in range(0, len(block), ROWS_TOGETHER):
         part = slice(start, start + ROWS_TOGETHER)
-        row, *steps = _walk_together(forest, block[part], in_bag[:, part])
-        found.append([row + start, *steps])
-    row, *steps = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(row, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(block)))])
-    feature, depth, low, high, node, side = (step[order] for step in steps)
-    return Steps(feature, depth, low, high, node, side, ends)
+        steps = _walk_together(forest, block[part], in_bag[:, part])
+        steps = steps[np.argsort(steps["row"], kind="stable")]
+        found += np.split(steps, np.searchsorted(steps["row"], np.arange(1, len(block[part]))))
+    return found
 
 
-def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]) -> list[Integers]:
+def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.uint8]) -> Steps:
     trees = forest.trees
     tree, row = (grid.ravel() for grid in np.indices((trees.n_trees, len(block))))
     if in_bag.size:
@@ -89,7 +74,7 @@ def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.
         tree, row = tree[is_usable.ravel()], row[is_usable.ravel()]
     start = trees.word_starts[tree]
     at = start.copy()
-    met: list[list[Integers]] = [[np.empty(0, dtype=np.int64)] * 7]
+    met: list[Steps] = []
     for depth in range(DEEPEST):
         word = trees.words[at]
         inner = word & layout.LEAF == 0
@@ -97,29 +82,23 @@ def _walk_together(forest: Forest, block: NDArray[np.uint8], in_bag: NDArray[np.
         feature, threshold, shift = layout.feature_of(word), layout.threshold_of(word), layout.shift_of(word)
         n_set_words, child = layout.n_set_words_of(word), start + layout.child_of(word)
         code = block[row, feature].astype(np.int64)
-        is_categorical = n_set_words > 0
-        bit = layout.set_bit(trees.words, child, np.where(is_categorical, code, 0))
-        right = np.where(is_categorical, bit, layout.is_above(code, threshold, shift))
+        is_set = n_set_words > 0
+        bit = layout.set_bit(trees.words, child, np.where(is_set, code, 0))
+        right = np.where(is_set, bit, layout.is_above(code, threshold, shift))
         edge = threshold + shift
-        met.append(
-            [
-                row,
-                feature,
-                np.full(len(row), depth),
-                np.where(is_categorical, 0, np.where(right == 1, edge + 1, 1)),
-                np.where(is_categorical, 0, np.where(right == 1, 255, edge)),
-                np.where(is_categorical, child, -1),
-                right,
-            ]
-        )
+        steps = np.empty(len(row), dtype=STEP)
+        steps["row"], steps["feature"], steps["depth"], steps["side"] = row, feature, depth, right
+        steps["low"] = np.where(is_set, 0, np.where(right == 1, edge + 1, 1))
+        steps["high"] = np.where(is_set, 0, np.where(right == 1, 255, edge))
+        steps["node"] = np.where(is_set, child, -1)
+        met.append(steps)
         at = child + n_set_words + right
-    return [np.concatenate(parts) for parts in zip(*met, strict=True)]
+    return np.concatenate(met)
 
 
-def codes_on_side(forest: Forest, node: int, side: int, n_codes: int) -> NDArray[np.bool_]:
-    """Per code of a set feature, whether a split sends it to this side."""
-    codes = np.arange(n_codes)
-    return np.asarray(layout.set_bit(forest.trees.words, node, codes) == side)
+def codes_on_side(forest: Forest, step: np.void, n_codes: int) -> Mask:
+    """Per code of a set feature, whether a split sends it to the row's side."""
+    return np.asarray(layout.set_bit(forest.trees.words, step["node"], np.arange(n_codes)) == step["side"])
 
 
 @dataclass(frozen=True)
@@ -188,24 +167,25 @@ class Reasons:
     # --------------------------------------------------------------------------------------------------------- search
 
     def find(
-        self, j: int, steps: Steps, row: int, own_codes: NDArray[np.uint8], contrast: Contrast, without: Collection[int]
+        self, j: int, steps: Steps, own_codes: NDArray[np.uint8], contrast: Contrast, without: Collection[int]
     ) -> list[Clause]:
-        """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of."""
-        part = steps.of(row)
-        total = np.bincount(steps.feature[part], FADING ** steps.depth[part], minlength=len(self.model.features))
-        candidates = list(self._candidates(j, steps, part, total, own_codes, without))
+        """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of.
+
+        `steps` are those of its row in the forest of j, `own_codes` the codes of the row's features.
+        """
+        total = np.bincount(steps["feature"], FADING ** steps["depth"], minlength=len(self.model.features))
+        candidates = list(self._candidates(j, steps, total, own_codes, without))
         # of equally telling ones: what the trees split on first, one category before several
         is_one = np.array([clause.codes is not None and len(clause.codes) == 1 for clause in candidates])
         favour = TREES_CHOICE * total / max(total.max(initial=0), 1e-12)
         preference = np.array([favour[clause.feature] for clause in candidates]) + ONE_CATEGORY * is_one
         usable = contrast.usable
-        stats = np.stack([usable, usable * contrast.distance, usable & contrast.as_extreme], axis=1)
-        stats = stats.astype(np.float64)
+        stats = np.stack([usable, usable * contrast.distance, usable & contrast.as_extreme], axis=1, dtype=np.float64)
         overall = stats.sum(axis=0)
         fewest = max(FEWEST_ROWS, math.ceil(LEAST_SHARE * overall[0]))
         best = float(self._objective(overall[None], overall)[0])
         left = np.flatnonzero(contrast.usable)
-        chosen: list[Clause] = []
+        chosen: dict[int, Clause] = {}  # by feature
         while candidates and len(chosen) < MOST_CONDITIONS:
             sums = self._sums(candidates, left, stats[left])
             values = np.where(sums[:, 0] >= fewest, self._objective(sums, overall), np.inf)
@@ -215,15 +195,11 @@ class Reasons:
                 break
             best, clause = float(values[place]), candidates[place]
             left = left[clause.meets(self.codes[clause.feature][left])]
-            same = [n for n, other in enumerate(chosen) if other.feature == clause.feature]
-            if same:
-                chosen[same[0]] = chosen[same[0]].and_also(clause)
-            else:
-                chosen.append(clause)
-            used = {other.feature for other in chosen if other.codes is not None or other.high == 0}
+            chosen[clause.feature] = chosen[clause.feature].and_also(clause) if clause.feature in chosen else clause
+            used = {other.feature for other in chosen.values() if other.codes is not None or other.high == 0}
             stay = [n for n, other in enumerate(candidates) if other.feature not in used and n != place]
             candidates, preference = [candidates[n] for n in stay], preference[stay]
-        return self._needed(chosen, stats, overall, best)
+        return self._needed([*chosen.values()], stats, overall, best)
 
     def _needed(self, chosen: list[Clause], stats: Floats, overall: Floats, best: float) -> list[Clause]:
         """Without conditions that later ones have made idle."""
@@ -263,49 +239,35 @@ class Reasons:
         return np.asarray(np.round(spread + alike / 2, 9))
 
     def _candidates(
-        self,
-        j: int,
-        steps: Steps,
-        part: slice,
-        total: NDArray[Any],
-        own_codes: NDArray[np.uint8],
-        without: Collection[int],
+        self, j: int, steps: Steps, total: NDArray[Any], own_codes: NDArray[np.uint8], without: Collection[int]
     ) -> Iterator[Clause]:
         """Conditions that the splits of a row suggest, those on features of the largest `total` weight first."""
-        feature, depth = steps.feature[part], steps.depth[part]
-        low, high, node, side = steps.low[part], steps.high[part], steps.node[part], steps.side[part]
-        weight = FADING**depth
         order = [int(f) for f in np.argsort(-total, kind="stable") if total[f] > 0]
         order = [f for f in order if self.model.features[f].column not in without][:MOST_FEATURES]
         for f in order:
-            own, at = int(own_codes[f]), feature == f
-            made_from = self.model.features[f]
-            if made_from.is_categorical:
-                yield from self._set_candidates(j, f, own, depth[at], node[at], side[at])
+            own, met = int(own_codes[f]), steps[steps["feature"] == f]
+            if self.model.features[f].is_categorical:
+                yield from self._set_candidates(j, f, own, met)
             elif own == 0:
                 yield Clause(f, 0, 0)
             else:
-                lows = _heaviest(low[at], weight[at], 1)
-                highs = _heaviest(high[at], weight[at], 255)
-                if 1 in low[at] and 0 in self.codes[f]:
+                lows, highs = _heaviest(met["low"], met["depth"], 1), _heaviest(met["high"], met["depth"], 255)
+                if 1 in met["low"] and 0 in self.codes[f]:
                     yield Clause(f, 1, 255)
                 for first in (1, *lows):
                     for last in (255, *highs):
                         if (first, last) != (1, 255):
                             yield Clause(f, first, last)
 
-    def _set_candidates(
-        self, j: int, f: int, own: int, depth: NDArray[Any], node: NDArray[Any], side: NDArray[Any]
-    ) -> Iterator[Clause]:
-        made_from = self.model.features[f]
-        if made_from.shared and own == made_from.n_codes - 1:
+    def _set_candidates(self, j: int, f: int, own: int, met: Steps) -> Iterator[Clause]:
+        made_from, present = self.model.features[f], self.present[f]
+        shared = {made_from.n_codes - 1} if made_from.shared else set()
+        if own in shared:
             return
         yield Clause(f, codes=frozenset({own}))
-        present = self.present[f]
-        shared = {made_from.n_codes - 1} if made_from.shared else set()
         seen: set[frozenset[int]] = set()
-        for place in np.argsort(depth, kind="stable")[:MOST_SETS]:
-            on_side = codes_on_side(self.model.forests[j], int(node[place]), int(side[place]), made_from.n_codes)
+        for step in met[np.argsort(met["depth"], kind="stable")[:MOST_SETS]]:
+            on_side = codes_on_side(self.model.forests[j], step, made_from.n_codes)
             allowed = frozenset(np.flatnonzero(on_side).tolist()) & present
             others = present - allowed
             if allowed in seen or own not in allowed or not others:
@@ -322,15 +284,13 @@ class Reasons:
         in the sample meets."""
         feature = self.model.features[clause.feature]
         column = self.model.schema.columns[feature.column]
+        if clause.high == 0 if clause.codes is None else 0 in clause.codes:
+            return gap_condition(column, True)
         if clause.codes is not None:
-            if 0 in clause.codes:
-                return gap_condition(column, True)
             if len(clause.codes) <= MOST_NAMED:
                 return set_condition(column, sorted(code - 1 for code in clause.codes))
             others = self.present[clause.feature] - clause.codes
             return set_condition(column, sorted(code - 1 for code in others), excluded=True)
-        if clause.high == 0:
-            return gap_condition(column, True)
         own = feature.numbers(np.atleast_1d(np.asarray(values[feature.column], dtype=np.float64)))
         return range_condition(column, feature, clause.low, clause.high, self.numbers[clause.feature], own)
 
@@ -343,9 +303,8 @@ class Reasons:
         raise KeyError(condition.column)
 
 
-def _heaviest(bounds: NDArray[np.int64], weight: Floats, idle: int) -> list[int]:
+def _heaviest(bounds: NDArray[np.int64], depth: NDArray[np.int64], idle: int) -> list[int]:
     """The bounds that weigh most, without the one that bounds nothing."""
-    total = np.bincount(bounds, weight, minlength=256)
-    total[idle] = 0
-    total[0] = 0
+    total = np.bincount(bounds, FADING**depth, minlength=256)
+    total[[0, idle]] = 0
     return [int(bound) for bound in np.argsort(-total, kind="stable")[:MOST_BOUNDS] if total[bound] > 0]
