@@ -83,21 +83,17 @@ def heat_map(
     labelled = np.arange(0, len(shown), -(-len(shown) // _MOST_LABELS) or 1)
     has_few_rows = len(shown) <= _MOST_LABELS
     order = "the highest row score on top" if sort else "in the order given"
-    return new_figure(
-        [
-            {
-                "type": "heatmap",
-                "z": cells,
-                "zmin": 0.0,
-                "zmax": top,
-                "colorscale": SEQUENCE,
-                "hovertext": _hover(found, shown, picked, cells, measure),
-                "hoverinfo": "text",
-                "xgap": 1,
-                "ygap": 1 if has_few_rows else 0,
-                "colorbar": _colour_bar(top, bool(np.any(cells > top)), measure),
-            }
-        ],
+    ticks = np.linspace(0.0, top, 5)
+    tick_labels = [f"{tick:.2g}" for tick in ticks]
+    if np.any(cells > top):
+        tick_labels[-1] = f"≥ {tick_labels[-1]}"
+    bar = {"title": {"text": measure}, "tickvals": ticks, "ticktext": tick_labels}
+    colours = _colours(cells, _hover(found, shown, picked, cells, measure), bar)
+    return _map_figure(
+        [colours | {"zmax": top, "ygap": 1 if has_few_rows else 0}],
+        names,
+        width=220 + max(320, 34 * len(picked)),
+        height=max(120, (16 if has_few_rows else 6) * len(shown)),
         title=title(
             _TITLES[measure],
             f"{len(shown):,} rows, {order}" + ("; grey cells are missing" if np.isnan(cells).any() else ""),
@@ -111,18 +107,21 @@ def heat_map(
             title={"text": as_text(found.key or "row"), "standoff": 12},
             showgrid=False,
         ),
-        width=min(1600, 220 + max(320, 34 * len(picked))),
-        height=min(1400, int(90 + slanted(names)) + max(120, (16 if has_few_rows else 6) * len(shown))),
-        margin={"l": 60, "r": 20, "t": 70 + slanted(names), "b": 20},
     )
 
 
-def _colour_bar(top: float, has_higher: bool, measure: Measure) -> dict[str, Any]:
-    ticks = np.linspace(0.0, top, 5)
-    labels = [f"{tick:.2g}" for tick in ticks]
-    if has_higher:
-        labels[-1] = f"≥ {labels[-1]}"
-    return {"title": {"text": measure}, "tickvals": ticks, "ticktext": labels, "thickness": 12, "outlinewidth": 0}
+def _colours(values: Floats, hover: list[list[str]], bar: dict[str, Any]) -> dict[str, Any]:
+    """A trace of cells as colours, with a text for each and the settings of the colour bar."""
+    cells = {"type": "heatmap", "z": values, "zmin": 0.0, "colorscale": SEQUENCE, "xgap": 1, "ygap": 1}
+    return cells | {"hovertext": hover, "hoverinfo": "text", "colorbar": bar | {"thickness": 12, "outlinewidth": 0}}
+
+
+def _map_figure(
+    data: list[dict[str, Any]], names: Sequence[str], *, width: float, height: float, **layout: Any
+) -> Figure:
+    """A figure of cells under slanted names; `height` is that of the cells."""
+    sizes = {"width": min(1600, width), "height": min(1400, int(90 + slanted(names)) + height)}
+    return new_figure(data, **layout, **sizes, margin={"l": 60, "r": 20, "t": 70 + slanted(names), "b": 20})
 
 
 def _hover(found: Detection, shown: Positions, picked: Positions, cells: Floats, measure: Measure) -> list[list[str]]:
@@ -155,23 +154,23 @@ def score_distribution(found: Detection, *, threshold: float | None = None, fdr:
     flagged = found.flag(fdr=fdr) if threshold is None else scores >= threshold
     line = threshold if threshold is not None else float(scores[flagged].min()) if flagged.any() else None
     edges = _score_edges(np.concatenate([scores, training, [] if line is None else [line]]))
-    places = {"x": np.sqrt(edges[:-1] * edges[1:])}
+    centres = np.sqrt(edges[:-1] * edges[1:])
     n_flagged = int(flagged.sum())
     counted = "no row" if n_flagged == 0 else "1 row" if n_flagged == 1 else f"{n_flagged:,} rows"
     counted += f" flagged at fdr = {fdr:g}" if threshold is None else f" at or above {threshold:.3g}"
     figure = new_figure(
         [
-            places
-            | {
+            {
                 "type": "bar",
+                "x": centres,
                 "y": _shares(scores, edges),
                 "width": np.diff(edges),
                 "marker": {"color": [OBSERVED if line is not None and low >= line else BODY for low in edges[:-1]]},
                 "hovertemplate": "score %{x:.3g}: %{y:.1%} of the rows<extra></extra>",
             },
-            places
-            | {
+            {
                 "type": "scatter",
+                "x": centres,
                 "mode": "lines",
                 "y": _shares(training, edges),
                 "line": {"color": EXPECTED, "width": 2, "shape": "hvh"},
@@ -234,25 +233,10 @@ def predictability(detector: Fitted, *, columns: Sequence[str] | None = None) ->
     ]
     np.fill_diagonal(shares, np.nan)
     n_left = len(names) - len(shown)
-    return new_figure(
+    bar = {"x": 1.02, "title": {"text": "share of<br>the forest"}, "tickformat": ".0%"}
+    return _map_figure(
         [
-            {
-                "type": "heatmap",
-                "z": shares,
-                "zmin": 0.0,
-                "colorscale": SEQUENCE,
-                "xgap": 1,
-                "ygap": 1,
-                "hovertext": hover,
-                "hoverinfo": "text",
-                "colorbar": {
-                    "x": 1.02,
-                    "title": {"text": "share of<br>the forest"},
-                    "tickformat": ".0%",
-                    "thickness": 12,
-                    "outlinewidth": 0,
-                },
-            },
+            _colours(shares, hover, bar),
             {
                 "type": "bar",
                 "orientation": "h",
@@ -266,6 +250,9 @@ def predictability(detector: Fitted, *, columns: Sequence[str] | None = None) ->
                 "hoverinfo": "skip",
             },
         ],
+        labels,
+        width=420 + max(360, 34 * len(shown)),
+        height=max(100, 24 * len(shown)),
         title=title(
             "What predicts what",
             "each line is a column, predicted from the columns above the colours"
@@ -274,9 +261,6 @@ def predictability(detector: Fitted, *, columns: Sequence[str] | None = None) ->
         xaxis=name_axis(labels, domain=[0, 0.75], side="top", tickangle=-45),
         xaxis2=axis(domain=[0.77, 0.9], range=[0, 1], showticklabels=False, title={"text": "fitness", "standoff": 4}),
         yaxis=name_axis(labels, autorange="reversed"),
-        width=min(1600, 420 + max(360, 34 * len(shown))),
-        height=min(1400, int(90 + slanted(labels)) + max(100, 24 * len(shown))),
-        margin={"l": 60, "r": 20, "t": 70 + slanted(labels), "b": 20},
     )
 
 

@@ -108,6 +108,10 @@ class SelfCheck:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: the whole, per column, and per column and kind."""
+        columns = []
+        for name in self.columns:
+            (measure, fitness), recall = self.fitness[name], self.recall(column=name)
+            columns.append({"column": name, "measure": measure, "fitness": _number(fitness), "recall": _number(recall)})
         return {
             "fdr": self.fdr,
             "n_rows": self.n_rows,
@@ -115,31 +119,20 @@ class SelfCheck:
             "recall": _number(self.recall()),
             "collateral_share": _number(self.collateral_share()),
             "false_share": _number(self.false_share()),
-            "columns": [
-                {
-                    "column": name,
-                    "measure": self.fitness[name][0],
-                    "fitness": _number(self.fitness[name][1]),
-                    "recall": _number(self.recall(column=name)),
-                }
-                for name in self.columns
-            ],
+            "columns": columns,
             "trials": [asdict(trial) | {"recall": _number(trial.recall)} for trial in self.trials],
         }
 
     def __str__(self) -> str:
-        n_errors = sum(trial.n_errors for trial in self.trials)
-        by_kind = [_percent(self.recall(kind=kind)) for kind in self.kinds]
-        beside_by_kind = [_percent(self.collateral_share(kind=kind), 1) for kind in self.kinds]
-        false_by_kind = [_percent(self.false_share(kind=kind), 1) for kind in self.kinds]
+        kinds, n_errors = (*self.kinds, None), self._sum("n_errors", None, None)  # None: of all
         recalls = {name: self.recall(column=name) for name in self.columns}
         blindest_first = sorted(recalls, key=lambda name: (math.isnan(recalls[name]), recalls[name]))
         table = [
             ["column", "fit", *self.kinds, "all"],
             *map(self._line, blindest_first),
-            ["all", "", *by_kind, _percent(self.recall())],
-            ["collateral", "", *beside_by_kind, _percent(self.collateral_share(), 1)],
-            ["false", "", *false_by_kind, _percent(self.false_share(), 1)],
+            ["all", "", *(_percent(self.recall(kind=kind)) for kind in kinds)],
+            ["collateral", "", *(_percent(self.collateral_share(kind=kind), 1) for kind in kinds)],
+            ["false", "", *(_percent(self.false_share(kind=kind), 1) for kind in kinds)],
         ]
         before = f"{self.n_before:,} finding{'' if self.n_before == 1 else 's'}"
         return "\n".join(
@@ -158,8 +151,8 @@ class SelfCheck:
     def _line(self, name: str) -> list[str]:
         measure, fitness = self.fitness[name]
         fit = "constant" if math.isnan(fitness) else f"{'R²' if measure == 'R2' else measure} {fitness:.2f}"
-        shares = [_percent(self.recall(column=name, kind=kind)) for kind in self.kinds]
-        return [name if len(name) <= 30 else name[:29] + "…", fit, *shares, _percent(self.recall(column=name))]
+        shares = [_percent(self.recall(column=name, kind=kind)) for kind in (*self.kinds, None)]
+        return [name if len(name) <= 30 else name[:29] + "…", fit, *shares]
 
 
 def share(part: int, whole: int) -> float:

@@ -17,10 +17,9 @@ from rfod._table.values import MISSING, SECONDS_PER_DAY
 
 Mask = NDArray[np.bool_]
 
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August"]
-_MONTHS += ["September", "October", "November", "December"]
-_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_NAMES = {"month": ["", *_MONTHS], "weekday": _WEEKDAYS}
+_MONTHS = "January February March April May June July August September October November December"
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+_NAMES = {"month": ["", *_MONTHS.split()], "weekday": _WEEKDAYS.split()}
 MANY_DIGITS = 6
 LEAST = 1e-3  # seconds; dates are not shown more exactly
 SLACK = 0.02  # of the rows that meet a condition: as many may change sides for a rounder number
@@ -55,15 +54,13 @@ class Condition:
 def holds(condition: Condition, column: Column, feature: Feature, values: NDArray[Any]) -> Mask:
     """Which values of an encoded column meet a condition."""
     relation, wanted = condition.relation, condition.values
-    if column.is_categorical:
-        if relation in ("missing", "present"):
-            return np.asarray((values == MISSING) == (relation == "missing"))
-        codes = [column.categories.index(category) for category in wanted]
-        inside = np.isin(values, codes)
-        return np.asarray(~inside & (values != MISSING) if relation == "not" else inside)
-    numbers = feature.numbers(values)
+    numbers = values if column.is_categorical else feature.numbers(values)
+    is_missing = values == MISSING if column.is_categorical else np.isnan(numbers)
     if relation in ("missing", "present"):
-        return np.asarray(np.isnan(numbers) == (relation == "missing"))
+        return np.asarray(is_missing == (relation == "missing"))
+    if column.is_categorical:
+        inside = np.isin(values, [column.categories.index(category) for category in wanted])
+        return np.asarray(~inside & ~is_missing if relation == "not" else inside)
     if relation == "between":
         return np.asarray((numbers >= wanted[0]) & (numbers <= wanted[1]))
     compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal}
@@ -72,22 +69,16 @@ def holds(condition: Condition, column: Column, feature: Feature, values: NDArra
 
 def gap_condition(column: Column, missing: bool) -> Condition:
     """Whether there is a value."""
-    name = name_text(column.name)
-    if missing:
-        return Condition(column.name, "value", "missing", (), f"{name} is missing")
-    return Condition(column.name, "value", "present", (), f"{name} is not missing")
+    relation, words = ("missing", "is missing") if missing else ("present", "is not missing")
+    return Condition(column.name, "value", relation, (), f"{name_text(column.name)} {words}")
 
 
 def set_condition(column: Column, codes: Sequence[int], excluded: bool = False) -> Condition:
     """One of few categories, or none of them."""
     categories = tuple(column.categories[code] for code in codes)
     words = [category_text(text) for text in value_text(column, np.array(codes, dtype=np.int32))]
-    name, listed = name_text(column.name), joined(words)
-    if excluded:
-        return Condition(column.name, "value", "not", categories, f"{name} is not {listed}")
-    if len(words) == 1:
-        return Condition(column.name, "value", "=", categories, f"{name} = {listed}")
-    return Condition(column.name, "value", "one of", categories, f"{name} is {listed}")
+    relation, verb = ("not", "is not") if excluded else ("=", "=") if len(words) == 1 else ("one of", "is")
+    return Condition(column.name, "value", relation, categories, f"{name_text(column.name)} {verb} {joined(words)}")
 
 
 def range_condition(
@@ -113,7 +104,7 @@ def range_condition(
         return bound.condition("=", least)
     if feature.part in _NAMES:
         first = float(inside[0]) if len(below) else float(feature.part == "month")
-        last = float(inside[-1]) if len(above) else {"month": 12.0, "weekday": 6.0}[feature.part]
+        last = float(inside[-1]) if len(above) else len(_NAMES[feature.part]) - 1.0
         return bound.condition("between", first, last)
     before = float(np.sort(below)[-1 - min(slack, len(below) - 1)]) if len(below) else math.nan
     beyond = float(np.sort(above)[min(slack, len(above) - 1)]) if len(above) else math.nan
@@ -121,9 +112,7 @@ def range_condition(
         return bound.condition(*bound.highest(most, beyond, to_edge))
     if not len(above):
         return bound.condition(*bound.lowest(before, least, from_edge))
-    first = bound.rounded(before, least, from_edge)
-    last = bound.last(most, beyond, to_edge)
-    return bound.condition("between", first, last)
+    return bound.condition("between", bound.rounded(before, least, from_edge), bound.last(most, beyond, to_edge))
 
 
 @dataclass(frozen=True)
@@ -182,11 +171,11 @@ class _Bounds:
         words = [self.text(value) for value in values]
         if relation == "between" and values[0] == values[1]:
             relation, values = "=", values[:1]
+        is_date = self.column.kind == "datetime" and self.part == "value"
         if relation == "between":
-            is_date = self.column.kind == "datetime" and self.part == "value"
             between = ("from", "to") if is_date or self.part in _NAMES else ("between", "and")
             text = f"{subject} {between[0]} {words[0]} {between[1]} {words[1]}"
-        elif self.column.kind == "datetime" and self.part == "value" and relation in _DATE_WORDS:
+        elif is_date and relation in _DATE_WORDS:
             text = f"{subject} {_DATE_WORDS[relation]} {words[0]}{' on' if relation == '>=' else ''}"
         else:
             text = f"{subject} {relation} {words[0]}"

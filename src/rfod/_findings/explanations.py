@@ -272,13 +272,14 @@ class _ColumnExplainer:
         kind, suggestion = findings.kinds[n], findings.suggestions[n]
         prediction = repaired.get(j, self._judged.cells.expected[j][row])
         expected = self._expected(i, prediction, values[j])
+        others = np.arange(len(self._sample)) != self._in_sample[i]  # all rows of the sample but the row itself
         conditions: tuple[Condition, ...] = ()
         if kind in ("missing", "present"):
-            evidence = self._gaps(i, kind)
+            evidence = self._gaps(others, kind)
         elif self._is_hidden:
             evidence = Evidence(0, 0, "", "have")
         else:
-            usable = self._usable(i)
+            usable = others & (self._sample >= 0 if column.is_categorical else np.isfinite(self._sample))
             contrast = self._contrast(usable, values[j], prediction)
             conditions = self._conditions(i, values, contrast, self._unused | repaired.keys())
             for condition in conditions:
@@ -323,21 +324,12 @@ class _ColumnExplainer:
         low, high = float(self._low[i]), float(self._high[i])
         return expected_number(self._column, _within(prediction, low, high), low, high, float(observed))
 
-    def _usable(self, i: int) -> Mask:
-        """Rows of the sample that have a value, without the row itself."""
-        usable = np.asarray(self._sample >= 0 if self._column.is_categorical else np.isfinite(self._sample))
-        if self._in_sample[i] >= 0:
-            usable[self._in_sample[i]] = False
-        return usable
-
-    def _gaps(self, i: int, kind: str) -> Evidence:
-        is_missing = self._sample < 0 if self._column.is_categorical else np.isnan(self._sample)
-        if self._in_sample[i] >= 0:
-            is_missing = np.delete(is_missing, self._in_sample[i])
-        n_missing = int(np.count_nonzero(is_missing))
+    def _gaps(self, others: Mask, kind: str) -> Evidence:
+        """How many of the other rows of the sample have a value, or none."""
+        is_missing = (self._sample < 0 if self._column.is_categorical else np.isnan(self._sample))[others]
         if kind == "present":
-            return Evidence(len(is_missing), n_missing, "no value", "have")
-        return Evidence(len(is_missing), len(is_missing) - n_missing, "a value", "have")
+            return Evidence(len(is_missing), int(np.count_nonzero(is_missing)), "no value", "have")
+        return Evidence(len(is_missing), int(np.count_nonzero(~is_missing)), "a value", "have")
 
     def _contrast(self, usable: Mask, observed: Any, expected: Any) -> Contrast:
         if self._column.is_categorical:

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._findings.conditions import (
-    Condition,
-    category_text,
-    exact_text,
-    grouped,
-    joined,
-    name_text,
-    rounded_up,
-)
+from rfod._findings.conditions import Condition, category_text, exact_text, grouped, joined, name_text, rounded_up
 from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
 from rfod._table.values import SECONDS_PER_DAY
@@ -90,13 +82,12 @@ def expected_number(column: Column, expected: float, low: float, high: float, ob
     if low == high == expected:
         first = last = middle = low
     texts = [grouped(text) for text in value_text(column, np.array([middle, first, last]))]
-    if not has_range:
-        return Expected(texts[0], f"expected about {texts[0]}", first, last, value=expected)
-    if not is_outside:
-        words = f"expected about {texts[0]}"
-    else:
+    if has_range and is_outside:
         words = f"expected {texts[1]}" if texts[1] == texts[2] else f"expected {texts[1]} to {texts[2]}"
-    return Expected(texts[0], words, first, last, texts[1], texts[2], value=expected)
+    else:
+        words = f"expected about {texts[0]}"
+    low_text, high_text = texts[1:] if has_range else (None, None)
+    return Expected(texts[0], words, first, last, low_text, high_text, value=expected)
 
 
 def _step(column: Column, width: float) -> float:

@@ -48,13 +48,8 @@ def coloured(text: str, colour: str) -> str:
 
 def axis(**settings: Any) -> dict[str, Any]:
     """An axis with faint lines; settings are plotly's own."""
-    return {
-        "gridcolor": FAINT,
-        "linecolor": FAINT,
-        "tickcolor": FAINT,
-        "zeroline": False,
-        "automargin": True,
-    } | settings
+    faint = dict.fromkeys(("gridcolor", "linecolor", "tickcolor"), FAINT)
+    return faint | {"zeroline": False, "automargin": True} | settings
 
 
 def name_axis(labels: Sequence[str], **settings: Any) -> dict[str, Any]:

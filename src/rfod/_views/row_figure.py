@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,15 +134,8 @@ class _Panel:
 
     def _add_shape(self, low: float, high: float, **settings: Any) -> None:
         """A line or a rectangle over the whole height."""
-        place = {
-            "xref": self._at["xaxis"],
-            "yref": f"{self._at['yaxis']} domain",
-            "x0": low,
-            "x1": high,
-            "y0": 0,
-            "y1": 1,
-        }
-        self.shapes.append(place | settings)
+        place = {"xref": self._at["xaxis"], "yref": f"{self._at['yaxis']} domain"}
+        self.shapes.append(place | {"x0": low, "x1": high, "y0": 0, "y1": 1} | settings)
 
     def _draw_numbers(self) -> tuple[str, str]:
         """Bars of the training values with two lines and a band; observed and expected value in words."""
@@ -168,8 +162,8 @@ class _Panel:
         if column.kind == "datetime":
             x["type"] = "date"
         elif column.kind != "numeric":
-            places_named = ticks(column, edges[0], edges[-1])
-            x |= {"tickvals": places_named, "ticktext": value_text(column, places_named)}
+            named = ticks(column, edges[0], edges[-1])
+            x |= {"tickvals": named, "ticktext": value_text(column, named)}
         self._x.update(x)
         self._y.update(axis(tickformat=".0%", rangemode="tozero", nticks=4))
         words = as_text(cell.expected)
@@ -217,15 +211,8 @@ class _Panel:
             bars = [[*shares, max(0.0, 1 - sum(shares))] for shares in bars]
         hover = ("%{x:.1%} of the training rows<extra></extra>", "probability here %{x:.1%}<extra></extra>")
         for shares, thickness, colour, template in zip(bars, (0.8, 0.3), (BODY, EXPECTED), hover, strict=True):
-            self._figure.add_bar(
-                x=shares,
-                y=np.arange(len(labels)),
-                orientation="h",
-                width=thickness,
-                marker={"color": colour},
-                hovertemplate=template,
-                **self._at,
-            )
+            bar = {"x": shares, "y": np.arange(len(labels)), "width": thickness, "marker": {"color": colour}}
+            self._figure.add_bar(orientation="h", hovertemplate=template, **bar, **self._at)
         domain = [self._left + _LABELS * (self._right - self._left), self._right]
         self._x.update(axis(tickformat=".0%", rangemode="tozero", nticks=4, domain=domain))
         self._y.update(name_axis(labels, autorange="reversed"))
@@ -272,9 +259,7 @@ def _positions(column: Column, values: NDArray[Any]) -> Floats:
     if column.kind != "datetime":
         return np.asarray(values, dtype=np.float64)
     moments = pa.chunked_array([decode_column(column, values)])
-    if getattr(moments.type, "tz", None) is None:
-        return values * 1000
-    try:
-        return read_numbers(pc.local_timestamp(moments)) * 1000
-    except pa.ArrowException:  # a zone this machine does not know
-        return values * 1000
+    if getattr(moments.type, "tz", None) is not None:
+        with suppress(pa.ArrowException):  # a zone this machine does not know
+            values = read_numbers(pc.local_timestamp(moments))
+    return values * 1000

@@ -34,7 +34,6 @@ N_BINS = 32
 N_TICKS = 5
 SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 30 * 86400, 90 * 86400, 365 * 86400)
 DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
-
 ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
@@ -60,35 +59,34 @@ def rounded(value: float | None, digits: int = 4) -> float | None:
 
 def distribution(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
     """Bars of categories or bins of numbers, as JSON; None where there is nothing to count."""
-    return _categories(column, values) if column.is_categorical else _bins(column, values)
-
-
-def _categories(column: Column, codes: NDArray[Any]) -> dict[str, Any] | None:
-    present = codes[codes >= 0]
+    present = values[values >= 0 if column.is_categorical else np.isfinite(values)]
     if not len(present):
         return None
+    return _categories(column, present) if column.is_categorical else _bins(column, present)
+
+
+def _categories(column: Column, present: NDArray[Any]) -> dict[str, Any]:
     counts = np.bincount(present, minlength=len(column.categories))
     order = np.argsort(-counts, kind="stable")
     shown = [int(code) for code in order[:MOST_BARS] if counts[code]]
-    n_rest = int(np.count_nonzero(counts)) - len(shown)
     return {
         "names": [printable(text) for text in value_text(column, np.array(shown, dtype=np.int32))],
         "counts": [int(counts[code]) for code in shown],
-        "n_others": n_rest,
+        "n_others": int(np.count_nonzero(counts)) - len(shown),
         "others": int(len(present) - counts[shown].sum()),
         "total": len(present),
     }
 
 
-def _bins(column: Column, values: NDArray[Any]) -> dict[str, Any] | None:
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return None
+def _bins(column: Column, finite: NDArray[Any]) -> dict[str, Any]:
     low, high = float(finite.min()), float(finite.max())
     inner_low, inner_high = (float(edge) for edge in np.quantile(finite, (0.005, 0.995)))
     if inner_high > inner_low and high - low > 3 * (inner_high - inner_low):
         low, high = inner_low, inner_high  # a few far values would press all others into one bin
-    edges = _edges(column, low, high)
+    if _whole(column) and high - low < N_BINS:
+        edges = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+    else:
+        edges = np.linspace(low, high, N_BINS + 1) if high > low else np.array([low - 0.5, low + 0.5])
     counts, _ = np.histogram(finite, edges)
     places = ticks(column, low, high)
     texts = value_text(column, places)
@@ -119,14 +117,6 @@ def ticks(column: Column, low: float, high: float) -> NDArray[np.float64]:
 
 def _whole(column: Column) -> bool:
     return column.kind == "numeric" and pa.types.is_integer(parse_arrow_type(column.arrow_type))
-
-
-def _edges(column: Column, low: float, high: float) -> NDArray[np.float64]:
-    if _whole(column) and high - low < N_BINS:
-        return np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
-    if high <= low:
-        return np.array([low - 0.5, low + 0.5])
-    return np.linspace(low, high, N_BINS + 1)
 
 
 @dataclass(frozen=True)
@@ -167,21 +157,18 @@ def summarise(
     picked = worst[: limits.findings] if len(worst) else order[:ROWS_WITHOUT_FINDINGS]
     cells = page_cells(found, picked, limits.cells, limits.explained, hidden)
     texts: dict[str, int] = {}
-    hide_keys = found.key is not None and found.key in hidden
-    findings = rows_json(found, picked, cells, hide_keys)
-    columns = columns_json(found, cells, hidden, self_check)
-    cell_content = cells_json(found, cells, texts, hidden)
+    hide_keys = found.key is None or found.key in hidden
     content = {
         "title": printable(title),
-        "key": None if found.key is None or hide_keys else printable(found.key),
+        "key": None if hide_keys else printable(found.key),
         "n_rows": len(found),
         "n_columns": len(found.columns),
         "n_findings": len(worst),
         "rule": rule.words(),
-        "columns": columns,
+        "columns": columns_json(found, cells, hidden, self_check),
         "patterns": patterns_json(found, picked, hidden, limits.patterns) if len(worst) else [],
-        "findings": findings,
-        "cells": cell_content,
+        "findings": rows_json(found, picked, cells, hide_keys),
+        "cells": cells_json(found, cells, texts, hidden),
         "heat": heat_json(found, picked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
@@ -232,12 +219,10 @@ def method_json(found: Detection) -> list[list[str]]:
 def words(content: Mapping[str, Any]) -> list[str]:
     """The summary in sentences."""
     n, m = content["n_findings"], content["n_rows"]
-    sentences = []
+    sentences = [f"No row of {m:,} is a finding ({content['rule']}). The highest scores are shown below."]
     if n:
         share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
-        sentences.append(f"{share} ({content['rule']}).")
-    else:
-        sentences.append(f"No row of {m:,} is a finding ({content['rule']}). The highest scores are shown below.")
+        sentences = [f"{share} ({content['rule']})."]
     columns = content["columns"]
     blamed = sorted((column for column in columns if column["n_worst"]), key=lambda column: -column["n_worst"])
     if n and blamed and blamed[0]["n_worst"] > 1:
@@ -429,12 +414,12 @@ def cells_json(
 
 def rows_json(found: Detection, picked: Positions, cells: PageCells, hide_keys: bool) -> dict[str, list[Any]]:
     """One list per property of the findings."""
-    keys = found.keys.take(picked).to_pylist() if found.key is not None and not hide_keys else None
+    keys = [] if hide_keys else found.keys.take(picked).to_pylist()
     lines = found.labels.lines
     return {
         "row": (picked + found.labels.first_row).tolist(),
         "line": [] if lines is None else lines[picked].tolist(),
-        "key": [] if keys is None else ["missing" if key is None else printable(key) for key in keys],
+        "key": ["missing" if key is None else printable(key) for key in keys],
         "score": [rounded(score) for score in found.row_scores[picked].tolist()],
         "p": [rounded(value, 3) for value in found.row_p_values[picked].tolist()],
         "start": cells.starts.tolist(),
