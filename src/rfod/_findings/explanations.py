@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -164,11 +163,8 @@ class Explainer:
 
     def __init__(self, judged: JudgedTable, labels: RowLabels) -> None:
         self.judged, self.labels = judged, labels
-
-    @cached_property
-    def reasons(self) -> Reasons:
+        self.reasons = Reasons(judged.model)
         """The search for conditions, over the model's sample."""
-        return Reasons(self.judged.model)
 
     def explain_rows(self, rows: Positions, n_cells: int, hidden: Collection[str] = ()) -> list[RowExplanation]:
         """Explanations of rows with at most `n_cells` cells each; values of `hidden` columns are left out."""

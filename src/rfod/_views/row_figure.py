@@ -84,8 +84,6 @@ def row_analysis(found: Detection, row: int, columns: Sequence[str] | None = Non
     )
     cells = found.explainer.explain_cells([(row, j) for j in picked])
     panels = [_Panel(figure, k, found.judged, row, picked[k], cell) for k, cell in enumerate(cells)]
-    for panel in panels:
-        panel.draw()
     return styled(
         figure,
         title=title(
@@ -117,9 +115,7 @@ class _Panel:
         self._left, self._right = self._x.domain
         self.shapes: list[dict[str, Any]] = []
         self.annotations: list[dict[str, Any]] = []
-
-    def draw(self) -> None:
-        """Bars with name, observed and expected value above them."""
+        # bars with name, observed and expected value above them
         observed, expected = self._draw_categories() if self._column.is_categorical else self._draw_numbers()
         lines = [
             f"<b>{as_text(self._column.name, 36)}</b>",
