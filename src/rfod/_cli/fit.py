@@ -6,8 +6,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
-
-SAMPLE_ROWS = 1_000_000
+from rfod.params import FIT_SAMPLE_ROWS
 
 
 def fit(
@@ -18,7 +17,7 @@ def fit(
     ),
     key: str | None = options.KEY,
     sample_rows: int = typer.Option(
-        SAMPLE_ROWS,
+        FIT_SAMPLE_ROWS,
         "--sample-rows",
         metavar="N",
         min=2,
