@@ -12,9 +12,7 @@ from rfod.params import FIT_SAMPLE_ROWS
 def fit(
     table: str | None = options.TABLE,
     *,
-    output: str = typer.Option(
-        ..., "--output", "-o", metavar="FILE", help="The model file to write.", show_default=False
-    ),
+    output: str = typer.Option(..., "--output", "-o", metavar="FILE", help="The model file to write."),
     key: str | None = options.KEY,
     sample_rows: int = typer.Option(
         FIT_SAMPLE_ROWS,

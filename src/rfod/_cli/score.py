@@ -12,7 +12,7 @@ from rfod._cli.scan import FINDINGS_ABOVE, MOST_JSON_FINDINGS
 def score(
     model: str = options.MODEL,
     tables: list[str] | None = typer.Argument(
-        None, metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False
+        None, metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin."
     ),
     *,
     key: str | None = options.KEY,
