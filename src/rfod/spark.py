@@ -18,20 +18,19 @@ from rfod._table.table import listed
 from rfod.detection import Detection
 from rfod.detector import RFOD
 from rfod.exceptions import ColumnMismatchError, ParameterError, SchemaError
-from rfod.params import SCAN_SEED
+from rfod.params import FIT_SAMPLE_ROWS, SCAN_SEED
 from rfod.pipeline import detect, draw_seed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-SAMPLE_ROWS = 1_000_000
 RUN = 65_536  # copies of one row that are numbered at a time
 _HASH = ["rfod hash 0", "rfod hash 1"]
 _KEY = "rfod key"
 _CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in FIELDS))
 
 
-def fit(dataframe: DataFrame, sample_rows: int = SAMPLE_ROWS, **params: Any) -> RFOD:
+def fit(dataframe: DataFrame, sample_rows: int = FIT_SAMPLE_ROWS, **params: Any) -> RFOD:
     """Fit a detector to a DataFrame, on the cores of the driver.
 
     Parameters

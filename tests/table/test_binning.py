@@ -175,7 +175,7 @@ def test_table_of_codes():
 
 
 def test_large_tables_are_sampled_with_the_seed(monkeypatch):
-    monkeypatch.setattr(binning, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(binning, "EDGE_ROWS", 500)
     values = np.random.default_rng(1).normal(size=2000)
     rare = np.zeros(2000)
     rare[7] = 1.0

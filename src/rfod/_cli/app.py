@@ -37,9 +37,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def start(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show it."),
-) -> None:
+def start(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show it.")) -> None:
     """Which rows and which cells of a table are wrong, and what should they have been?
 
     Example: rfod scan orders.csv

@@ -66,9 +66,7 @@ def report(
     model: str = options.MODEL,
     table: str | None = options.TABLE,
     *,
-    output: str = typer.Option(
-        ..., "--output", "-o", metavar="FILE", help="The HTML file to write.", show_default=False
-    ),
+    output: str = typer.Option(..., "--output", "-o", metavar="FILE", help="The HTML file to write."),
     key: str | None = options.KEY,
     redact: list[str] | None = options.REDACT,
     quiet: bool = options.QUIET,

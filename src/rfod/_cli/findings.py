@@ -16,7 +16,7 @@ from rfod._findings.explanations import CellExplanation, RowExplanation
 from rfod._findings.findings import FIELDS, Findings, Positions, Rule
 from rfod.detection import Detection
 
-NEAREST = 5  # rows shown where none is a finding
+UNUSUAL_ROWS_SHOWN = 5  # where no row is a finding
 N_SENTENCES = 3  # per row on the terminal
 N_CELLS = 3  # per row in the table of rows
 

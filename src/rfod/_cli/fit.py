@@ -6,19 +6,16 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
-
-SAMPLE_ROWS = 1_000_000
+from rfod.params import FIT_SAMPLE_ROWS
 
 
 def fit(
     table: str | None = options.TABLE,
     *,
-    output: str = typer.Option(
-        ..., "--output", "-o", metavar="FILE", help="The model file to write.", show_default=False
-    ),
+    output: str = typer.Option(..., "--output", "-o", metavar="FILE", help="The model file to write."),
     key: str | None = options.KEY,
     sample_rows: int = typer.Option(
-        SAMPLE_ROWS,
+        FIT_SAMPLE_ROWS,
         "--sample-rows",
         metavar="N",
         min=2,

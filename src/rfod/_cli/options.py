@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 _TYPES = (*KINDS, "dmy", "mdy", *LEFT_OUT_KINDS)
 
-MODEL = typer.Argument(..., metavar="MODEL", help="A model file that rfod fit wrote.", show_default=False)
-TABLE = typer.Argument(
-    None, metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.", show_default=False
-)
+MODEL = typer.Argument(..., metavar="MODEL", help="A model file that rfod fit wrote.")
+TABLE = typer.Argument(None, metavar="TABLE", help="File, folder or pattern in quotes; - for stdin.")
 KEY = typer.Option(
     None, "--key", metavar="COLUMN", help="Column that identifies rows; it comes back with every finding."
 )

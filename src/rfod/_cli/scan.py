@@ -47,22 +47,8 @@ def scan(
     import json
 
     from rfod._cli.console import Reporter, naming, stdout_console
-    from rfod._cli.findings import (
-        NEAREST,
-        cells_schema,
-        cells_table,
-        finding_json,
-        print_findings,
-        rows_schema,
-        rows_table,
-    )
-    from rfod._cli.inputs import (
-        check_output,
-        check_training,
-        one_source,
-        read_table,
-        title_of,
-    )
+    from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, finding_json, print_findings, rows_table
+    from rfod._cli.inputs import check_output, check_training, one_source, read_table, title_of
     from rfod._io.write import open_sink
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
@@ -90,12 +76,12 @@ def scan(
         worst = order[flagged[order]]
         n_flagged = len(worst)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(NEAREST, n_shown)]
+        shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(UNUSUAL_ROWS_SHOWN, n_shown)]
         findings = found.explain_rows(shown_rows)
         if output is not None:
-            schema = (cells_schema if cells else rows_schema)(found.labels.key_type)
-            with open_sink(output, schema, csv_safe=csv_safe) as write:
-                write(cells_table(found, worst) if cells else rows_table(found, flagged))
+            answers = cells_table(found, worst) if cells else rows_table(found, flagged)
+            with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
+                write(answers)
     if report is not None:
         with reporter.stage("report"):
             write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table))

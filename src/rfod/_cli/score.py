@@ -12,7 +12,7 @@ from rfod._cli.scan import FINDINGS_ABOVE, MOST_JSON_FINDINGS
 def score(
     model: str = options.MODEL,
     tables: list[str] | None = typer.Argument(
-        None, metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin.", show_default=False
+        None, metavar="TABLE...", help="Files, folders or patterns in quotes; - for stdin."
     ),
     *,
     key: str | None = options.KEY,
@@ -47,9 +47,9 @@ def score(
 
     from rfod._cli.console import Reporter, shown, stdout_console
     from rfod._cli.findings import finding_json, print_findings
-    from rfod._cli.inputs import as_model_reads, open_model
+    from rfod._cli.inputs import as_model_reads, one_source, open_model
     from rfod._cli.streaming import Answers, judge_source, targets_for
-    from rfod._io.locations import expand, open_query, open_source
+    from rfod._io.locations import expand
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
     if as_json and output == "-":
@@ -66,10 +66,7 @@ def score(
     share_above = False
     summaries = []
     for place, target in zip(places, targets, strict=True):
-        if reading.sql:
-            source = open_query(str(reading.database), reading.sql, read_options)
-        else:
-            source = open_source(place, read_options)
+        source = one_source(place if tables else None, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
         answers = Answers(rule, target, cells, n_shown, csv_safe)
         judge_source(fitted, source, key, answers, reporter, jobs)

@@ -15,14 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rfod._cli.console import Reporter, naming
-from rfod._cli.findings import NEAREST, cells_table, rows_table
+from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
+from rfod._cli.inputs import check_output
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
 from rfod._io.locations import check_not_input
 from rfod._io.source import Batch, Source, joined
 from rfod._io.text import plain_name
-from rfod._io.write import ENDINGS, Write, check_target, format_of, open_sink
+from rfod._io.write import ENDINGS, Write, open_sink
 from rfod._model.model import Model
 from rfod._table.table import check_columns
 from rfod.detection import Detection
@@ -64,7 +65,7 @@ class WorstRows:
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 
-class Answers:
+class Answers(ExitStack):
     """Takes the answers for the batches of one source, in order, and writes them to a file if there is one.
 
     A rule that looks at all rows is settled at the end only: until then answers wait in a temporary file beside the
@@ -72,9 +73,9 @@ class Answers:
     """
 
     def __init__(self, rule: Rule, output: str | None, cells: bool, n_shown: int, csv_safe: bool = False) -> None:
+        super().__init__()
         self._rule = StreamRule(rule)
         self._output, self._cells, self._csv_safe = output, cells, csv_safe
-        self._stack = ExitStack()
         self._write: Write | None = None
         self._waiting: Any = None
         self._schema = pa.schema([])
@@ -82,12 +83,6 @@ class Answers:
         self.n_rows = self.n_flagged = 0
         self.findings: list[RowExplanation] = []
         """Highest score first; the highest rows where there is no finding."""
-
-    def __enter__(self) -> Answers:
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        self._stack.__exit__(*details)
 
     def add(self, found: Detection, batch: Batch) -> None:
         """The answer for the next batch."""
@@ -107,11 +102,11 @@ class Answers:
         self._write(table)
 
     def _sink(self, output: str) -> Write:
-        return self._stack.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
+        return self.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
 
     def _wait(self) -> Write:
         folder = None if self._output in (None, "-") else Path(str(self._output)).parent
-        self._waiting = self._stack.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
+        self._waiting = self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
         schema = pa.schema([*self._schema, *_SETTLED_BY.items()])
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         self._writer = pa.ipc.new_stream(self._waiting, schema, options=options)
@@ -172,7 +167,7 @@ def judge_source(
         with reporter.stage("writing"):
             answers.settle()
         with reporter.stage("findings"):
-            answers.findings = answers.worst.findings(model, key, answers.n_flagged or NEAREST, jobs)
+            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs)
     reporter.notes_of(source)
 
 
@@ -184,9 +179,7 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
         return [output] * len(places)
     folder = Path(output)
     if not (folder.is_dir() or output.endswith("/") or len(places) > 1):
-        format_of(output)
-        check_target(output)
-        check_not_input(output, inputs)
+        check_output(output, inputs, is_table=True)
         return [output]
     if folder.suffix.lower() in ENDINGS and not folder.is_dir():
         raise OutputError(f"{output} is one file for {len(places)} tables. Hint: -o FOLDER/ writes one file each.")

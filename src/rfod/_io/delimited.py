@@ -29,7 +29,7 @@ MOST_OPEN_QUOTES = 100  # more are no slips: the file has another layout
 MOST_TITLE_ROWS = 20
 SEPARATORS = (",", ";", "\t", "|")
 _RARE_SEPARATORS = (":", "^", "~", "#", "\x01", "\x1f", " ")  # suggested, never chosen
-_SAMPLE_ROWS = 1000
+_LAYOUT_ROWS = 1000  # looked at to find the layout
 _FIRST_ROWS = 100_000
 _EXCEL_LINE = re.compile(r"sep=(.)\r?\n")
 
@@ -257,12 +257,12 @@ def _rows(sample: str, whole: bool, separator: str, quote: str | None) -> tuple[
     quoting: Any = {"quotechar": quote} if quote is not None else {"quoting": csv.QUOTE_NONE}
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator, **quoting)
     try:
-        rows = [(row, reader.line_num) for row in itertools.islice(reader, _SAMPLE_ROWS + 1)]
+        rows = [(row, reader.line_num) for row in itertools.islice(reader, _LAYOUT_ROWS + 1)]
     except csv.Error:
         return [], []
     finally:
         csv.field_size_limit(limit)
-    if not whole and 1 < len(rows) <= _SAMPLE_ROWS:
+    if not whole and 1 < len(rows) <= _LAYOUT_ROWS:
         del rows[-1]  # which may be cut off
     return [row for row, _ in rows if row], [line for row, line in rows if row]
 

@@ -44,7 +44,7 @@ class Mender:
     def mend(self, data: bytes, is_last: bool) -> Mended:
         """Settle as much as possible of bytes that begin with a field; all of them where none follow."""
         if self._quote not in data:
-            n_settled = len(data) if is_last else max(data.rfind(edge) for edge in _each(self._edges)) + 1
+            n_settled = len(data) if is_last else max(map(data.rfind, self._edges)) + 1
             return Mended(data[:n_settled], n_settled, [])
         parts: list[bytes] = []
         opened: list[int] = []
@@ -103,7 +103,3 @@ class Mender:
     def _edge_from(self, data: bytes, place: int) -> int:
         found = self._edge.search(data, place)
         return len(data) if found is None else found.start()
-
-
-def _each(signs: bytes) -> list[bytes]:
-    return [signs[place : place + 1] for place in range(len(signs))]

@@ -17,12 +17,10 @@ from rfod._table.kinds import NATURAL_KIND, find_reading, kind_of
 from rfod._table.kinds.base import MISSING_TEXTS, ORDERS, ColumnFormat, TextSample, sample_values, trimmed, without
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, open_table
-from rfod._table.values import family, parse_arrow_type
+from rfod._table.values import family
 from rfod.params import KINDS
 
 Lines = NDArray[np.int64]
-
-
 Block = tuple[pa.Table, Lines | None]
 """Some consecutive rows as a reader parses them, and the line of each row in its text file, from 1."""
 
@@ -59,12 +57,11 @@ class Planner:
         given = self.kinds.get(name)
         if isinstance(given, ColumnFormat):
             return given
-        order = given if given in ORDERS else ""
-        kind = "datetime" if order else "numeric" if given == "number" else given
-        if kind not in (None, *KINDS):
+        given = "numeric" if given == "number" else given
+        if given not in (None, *KINDS, *ORDERS):
             return None
-        sample = TextSample(name, values, decimal, self.decimal is not None, order, way="--type {name!r}={kind}")
-        reading = find_reading(sample, kind)
+        sample = TextSample(name, values, decimal, self.decimal is not None, given, way="--type {name!r}={kind}")
+        reading = find_reading(sample)
         for remark in sample.remarks:
             self.notes.add(remark)
         return reading
@@ -74,9 +71,7 @@ class Planner:
         if reading is None:
             return without(pc.utf8_trim_whitespace(texts), MISSING_TEXTS)
         texts = trimmed(texts)
-        read = kind_of(reading.kind).parse(texts, reading)
-        if reading.kind == "datetime":
-            read = _in_type(read, parse_arrow_type(reading.arrow_type))
+        read = kind_of(reading.kind).read(texts, reading)
         self._n_present[name] += len(texts) - texts.null_count
         if read.null_count > texts.null_count:
             odd = np.flatnonzero(pc.and_(read.is_null(), texts.is_valid()).to_numpy())
@@ -105,14 +100,6 @@ class Planner:
         for value, place in zip(values, places, strict=True):
             noted.add(f"{value[:40]!r}" + (f" ({place[2:]})" if place else ""))
         noted.add(None, len(odd) - len(values))
-
-
-def _in_type(moments: pa.ChunkedArray, arrow_type: pa.DataType) -> pa.ChunkedArray:
-    """Moments in a type; null where it has no place for their clock."""
-    if pa.types.is_date(arrow_type):
-        days = pc.floor_temporal(moments, unit="day")
-        return pc.if_else(pc.equal(days, moments), days, pa.scalar(None, days.type)).cast(arrow_type)
-    return pc.assume_timezone(moments, "UTC") if arrow_type.tz else moments
 
 
 @dataclass(frozen=True)

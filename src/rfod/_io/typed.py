@@ -37,7 +37,9 @@ class ColumnarSource(Source):
             where = paths[0] if len(paths) == 1 else list(paths)
             dataset = ds.dataset(where, format=file_format, partitioning="hive")
             self._fragments = sorted(dataset.get_fragments(), key=lambda fragment: fragment.path)
-            self._schema = _joined(dataset, self._fragments)
+            # the columns of all files together; numbers of different width become the widest
+            schemas = [fragment.physical_schema for fragment in self._fragments] if len(self._fragments) > 1 else []
+            self._schema = pa.unify_schemas([*schemas, dataset.schema], promote_options="permissive")
             self._names = options.pick(self._schema.names)
             self.n_rows = sum(fragment.count_rows() for fragment in self._fragments)
 
@@ -74,14 +76,6 @@ def _as_schema(table: pa.Table, schema: pa.Schema, fragment: ds.Fragment) -> pa.
             value = pa.scalar(partition.get(field.name), field.type)
             columns[field.name] = pa.repeat(value, table.num_rows)
     return pa.table(columns)
-
-
-def _joined(dataset: ds.Dataset, fragments: Sequence[ds.Fragment]) -> pa.Schema:
-    """The columns of all files together; numbers of different width become the widest."""
-    if len(fragments) < 2:
-        return dataset.schema
-    schemas = [fragment.physical_schema for fragment in fragments]
-    return pa.unify_schemas([*schemas, dataset.schema], promote_options="permissive")
 
 
 class IpcStreamSource(Source):

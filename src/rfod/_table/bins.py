@@ -16,7 +16,7 @@ from rfod._table.kinds.moments import calendar_part
 from rfod._table.values import MISSING
 from rfod.exceptions import require_intact
 
-SAMPLE_ROWS = 200_000
+EDGE_ROWS = 200_000
 MAX_CODES = 256
 _TOGETHER = np.uint64(1024)
 
@@ -82,8 +82,8 @@ def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> 
     A feature with nothing to split on (one bin, nothing missing) is left out, so a constant column may have none.
     """
     rows = None
-    if schema.n_rows > SAMPLE_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(schema.n_rows, SAMPLE_ROWS, replace=False, shuffle=False))
+    if schema.n_rows > EDGE_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(schema.n_rows, EDGE_ROWS, replace=False, shuffle=False))
     features = []
     for index, column in enumerate(schema.columns):
         if (

@@ -134,8 +134,8 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
     if found != "text":
         reading = (table.readings or {}).get(name)
     elif not is_declared and (table.readings is None if kind is None else kind_of(kind).reads_text):
-        sample = TextSample(name, sample_values(values), decimal, order=override if override in ORDERS else "")
-        reading = find_reading(sample, kind)
+        sample = TextSample(name, sample_values(values), decimal, given=override)
+        reading = find_reading(sample)
         if reading is None and kind is not None:
             reading = ColumnFormat(kind, arrow_type=kind_of(kind).default_type)
         if reading is not None:

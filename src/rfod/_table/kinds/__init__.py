@@ -28,7 +28,8 @@ def kind_of(name: str) -> ColumnKind:
     return next(kind for kind in kinds if kind.name == name)
 
 
-def find_reading(sample: TextSample, kind: str | None = None) -> ColumnFormat | None:
-    """How a column of text is read, as the given kind or as what nearly all of its values are; None if as text."""
-    found = kind or next((name for name in KINDS if kind_of(name).recognises(sample)), None)
+def find_reading(sample: TextSample) -> ColumnFormat | None:
+    """How a column of text is read, as the caller says or as what nearly all of its values are; None if as text."""
+    given = "datetime" if sample.order else sample.given
+    found = given or next((name for name in KINDS if kind_of(name).recognises(sample)), None)
     return None if found is None else kind_of(found).reading(sample)

@@ -72,12 +72,17 @@ class TextSample:
     """Of the table."""
     fixed_decimal: bool = False
     """The caller gives the decimal sign."""
-    order: str = ""
-    """The caller gives the order of dates."""
+    given: str | None = None
+    """What the caller says: a kind, or one of ORDERS for dates; None to recognise the kind."""
     remarks: list[str] = field(default_factory=list)
     """What the caller should know about the decision."""
     way: str = "column_types={{{name!r}: {kind!r}}}"
     """How the caller chooses a kind."""
+
+    @property
+    def order(self) -> str:
+        """Of dates, if the caller gives it."""
+        return self.given if self.given in ORDERS else ""
 
     def way_to(self, kind: str) -> str:
         """How the caller chooses the kind for this column."""
@@ -124,6 +129,10 @@ class ColumnKind:
     def parse(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
         """Trimmed text as values; null where it does not parse."""
         raise NotImplementedError
+
+    def read(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
+        """Trimmed text as values of the type that the reading names; null where it does not parse."""
+        return self.parse(texts, reading)
 
     def summarise(self, values: pa.ChunkedArray, from_text: bool) -> tuple[tuple[Category, ...], int, int]:
         """Of plain values: the categories, how many values are present, how many of them distinct."""

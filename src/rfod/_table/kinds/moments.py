@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.kinds.base import MOSTLY, ColumnFormat, ColumnKind, TextSample, matches
-from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, Category, by_distinct
+from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, Category, by_distinct, parse_arrow_type
 
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
 _LONGEST_SECONDS = 8.6e13  # of Python's timedelta
@@ -136,6 +136,14 @@ class Datetime(_Temporal):
         return by_distinct(texts, lambda text: _moment(text, reading.order), pa.timestamp("us", "UTC")).cast(
             pa.timestamp("us")
         )
+
+    def read(self, texts: pa.ChunkedArray, reading: ColumnFormat) -> pa.ChunkedArray:
+        """A moment that is no midnight is null among dates."""
+        moments, arrow_type = self.parse(texts, reading), parse_arrow_type(reading.arrow_type)
+        if pa.types.is_date(arrow_type):
+            days = pc.floor_temporal(moments, unit="day")
+            return pc.if_else(pc.equal(days, moments), days, pa.scalar(None, days.type)).cast(arrow_type)
+        return pc.assume_timezone(moments, "UTC") if arrow_type.tz else moments
 
 
 class Time(_Temporal):
