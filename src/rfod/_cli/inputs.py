@@ -19,7 +19,7 @@ from rfod._cli.options import Reading
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
-from rfod._io.row_sample import RowSample
+from rfod._io.row_sample import RowSample, row_keys
 from rfod._io.source import Batch, Source, read_all
 from rfod._io.source_stats import SourceStats
 from rfod._io.write import check_target, format_of
@@ -77,19 +77,20 @@ def sample_table(
     source: Source, reporter: Reporter, n_rows: int, seed: int, stats: SourceStats | None = None
 ) -> tuple[Batch, int]:
     """A uniform sample of the rows of a source and the number of all; `stats` take in every batch."""
-    sampler, readings = RowSample(n_rows, seed), None
+    sampler, n_seen = RowSample(n_rows), 0
     with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as batches:
         for batch in batches:
-            sampler.add(batch.rows)
-            readings = batch.readings
+            places = np.arange(n_seen, n_seen + batch.rows.num_rows)
+            sampler.add(batch.rows, row_keys(seed, "", places), places)
+            n_seen, sampler.readings = n_seen + len(places), batch.readings
             if stats is not None:
                 stats.add(batch)
             advance(batch.rows.num_rows)
-        if not sampler.n_seen:
+        if not n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        sample = Batch(sampler.rows(), 0, readings=readings)
+        sample = Batch(sampler.rows(), 0, readings=sampler.readings)
     reporter.notes_of(source)
-    return sample, sampler.n_seen
+    return sample, n_seen
 
 
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Statistics of the columns of a source: exact, over all rows."""
+"""Statistics of the columns of a source: exact, over all rows, and mergeable."""
 
 from __future__ import annotations
 
@@ -49,9 +49,22 @@ class ColumnStats:
             if len(values):
                 self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
         elif self.counts is not None:
-            self.counts.update(_counts(column))
-            if len(self.counts) > MOST_CATEGORIES:
-                self.counts = None
+            self._count(_counts(column))
+
+    def _count(self, counts: Mapping[str, int]) -> None:
+        assert self.counts is not None
+        self.counts.update(counts)
+        if len(self.counts) > MOST_CATEGORIES:
+            self.counts = None
+
+    def merge(self, other: ColumnStats) -> None:
+        """Take in the column in other rows."""
+        self.n_missing += other.n_missing
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        if self.counts is not None and other.counts is not None:
+            self._count(other.counts)
+        else:
+            self.counts = None
 
     def to_json(self, sample: pa.ChunkedArray) -> dict[str, Any]:
         """Plain values for a model file; quantiles between the extremes are those of a sample of the column."""
@@ -90,6 +103,15 @@ class SourceStats:
                 counts: Counter[str] | None = Counter() if family(held) in _COUNTED else None
                 self.columns[name] = ColumnStats(str(held), counts=counts)
             self.columns[name].add(column)
+
+    def merge(self, other: SourceStats) -> None:
+        """Take in other rows of the source."""
+        self.n_rows += other.n_rows
+        for name, column in other.columns.items():
+            if name in self.columns:
+                self.columns[name].merge(column)
+            else:
+                self.columns[name] = column
 
     def to_json(self, sample: pa.Table) -> dict[str, Any]:
         """Plain values for a model file."""
