@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import spawn
 from typing import Any
@@ -39,7 +39,8 @@ def compile_kernels(progress: Report | None = None) -> None:
     """Compile every kernel, or load it from the cache; progress(done, total) is called as functions are compiled and
     once at the end."""
     with compiling(progress or (lambda done, total: None)):
-        _call(_STEPS)
+        for step in _STEPS:
+            step()
     if progress:
         progress(_N_FUNCTIONS, _N_FUNCTIONS)
 
@@ -47,7 +48,8 @@ def compile_kernels(progress: Report | None = None) -> None:
 def compile_others() -> None:
     """What a second process compiles while the first one is at the kernel that takes longest."""
     gc.disable()
-    _call(_STEPS[2:])
+    for step in _STEPS[2:]:
+        step()
 
 
 @contextmanager
@@ -137,11 +139,6 @@ def _start_other() -> "subprocess.Popen[bytes] | None":
         return None
 
 
-def _call(steps: Sequence[Callable[[], Any]]) -> None:
-    for step in steps:
-        step()
-
-
 # ------------------------------------------------------------------------------------------- every kernel, called once
 
 
@@ -167,7 +164,7 @@ def _predict_classes(n_classes: int) -> None:
 def _weigh() -> None:
     sample = leaf_sample.gather(_forest(0), _BLOCK, _ONE_ROW)
     sample.weights(_BLOCK, _ONE_ROW)
-    sample.places(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
+    sample.weights_up_to(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
 
 
 def _measure() -> None:
