@@ -27,7 +27,7 @@ def test_weights_are_shares_of_leaves(case, seed):
     sample = gather(forest, block, listed)
     found = sample.weights(block[picked], own, in_bag)
     values, observed = random.integers(0, 5, len(block)).astype(float), random.integers(0, 5, 3).astype(float)
-    below, up_to = sample.places(block[picked], own, in_bag, values, observed)
+    below, up_to = sample.weights_up_to(block[picked], own, in_bag, values, observed)
     leaves = forest.find_leaves(block)
     for i, row in enumerate(picked):
         expected, n_trees = np.zeros(len(block)), 0

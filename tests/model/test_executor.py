@@ -20,15 +20,14 @@ def tenfold(number, pause=0.0):
     return 10 * number
 
 
-@pytest.mark.parametrize("in_flight", [None, 1, 3])
 @pytest.mark.parametrize("n_jobs", [1, 2, 4, -1, None])
-def test_results_come_in_the_order_of_the_items(n_jobs, in_flight):
+def test_results_come_in_the_order_of_the_items(n_jobs):
     def slow(number, factor):
         time.sleep(0.002 * (5 - number % 5))
         return factor * number
 
     executor = Threads(n_jobs)
-    found = executor.map(slow, range(20), [executor.share(10)], in_flight=in_flight)
+    found = executor.map(slow, range(20), [executor.share(10)])
     assert list(found) == [10 * number for number in range(20)]
 
 
@@ -48,15 +47,6 @@ def test_progress_is_called_from_the_callers_thread():
     threads = set()
     list(Threads(3).map(tenfold, [1] * 8, [0.001], progress=lambda *call: threads.add(threading.get_ident())))
     assert threads == {threading.get_ident()}
-
-
-def test_no_more_results_than_allowed_are_under_way():
-    begun = []
-    results = Threads(2).map(begun.append, range(20), [], in_flight=3)
-    for fetched in range(1, 18):
-        next(results)
-        time.sleep(0.002)
-        assert len(begun) <= fetched + 3
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -134,7 +124,7 @@ class Pickling:
     def share(self, value):
         return pickle.dumps(value)
 
-    def map(self, function, items, handles, *, in_flight=None, progress=silent):
+    def map(self, function, items, handles, *, progress=silent):
         self.functions.append(function.__qualname__)
         packed = pickle.dumps(function)
         progress(0, len(items))

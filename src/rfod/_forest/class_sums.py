@@ -50,23 +50,10 @@ def sum_shares(leaves, first, leaf_shares, in_bag, n_trees, sums):
 
 @kernel
 def sum_table(leaves, first, table, in_bag, n_trees, sums):
-    """The same from a ShareTable; sums: float64 (rows * width,). Four trees at a time where all trees count."""
+    """The same from a ShareTable; sums: float64 (rows * width,)."""
     shares, width = table.shares, table.width
-    n_rows, n_together = np.uint64(n_trees.shape[0]), ZERO
-    if in_bag.shape[0] == 0:
-        n_together = leaves.shape[0] & ~3
-    for i in range(n_rows):
-        n_trees[i] += n_together
-    for tree in range(0, n_together, 4):
-        one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
-        for i in range(n_rows):
-            at_1, at_2 = np.uint64(one[first + i]) * width, np.uint64(two[first + i]) * width
-            at_3, at_4 = np.uint64(three[first + i]) * width, np.uint64(four[first + i]) * width
-            to = i * width
-            for k in range(width):
-                sum_2 = sums[to + k] + shares[at_1 + k] + shares[at_2 + k]
-                sums[to + k] = sum_2 + shares[at_3 + k] + shares[at_4 + k]
-    for tree in range(n_together, leaves.shape[0]):
+    n_rows = np.uint64(n_trees.shape[0])
+    for tree in range(leaves.shape[0]):
         for i in range(n_rows):
             if in_bag.shape[0] > 0 and in_bag[tree, i]:
                 continue
@@ -123,20 +110,8 @@ def spread_shares(leaves, first, leaf_shares, in_bag, best, n_trees, out):
 def spread_table(leaves, first, table, in_bag, best, n_trees, out):
     """The same from a ShareTable."""
     shares, width = table.shares, table.width
-    n_rows, n_together = np.uint64(n_trees.shape[0]), ZERO
-    if in_bag.shape[0] == 0:
-        n_together = leaves.shape[0] & ~3
-    for tree in range(0, n_together, 4):
-        one, two, three, four = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
-        for i in range(n_rows):
-            klass, mean = np.uint64(best[i]), out[0, i]
-            residual_1 = shares[np.uint64(one[first + i]) * width + klass] - mean
-            residual_2 = shares[np.uint64(two[first + i]) * width + klass] - mean
-            residual_3 = shares[np.uint64(three[first + i]) * width + klass] - mean
-            residual_4 = shares[np.uint64(four[first + i]) * width + klass] - mean
-            sum_2 = out[1, i] + residual_1 * residual_1 + residual_2 * residual_2
-            out[1, i] = sum_2 + residual_3 * residual_3 + residual_4 * residual_4
-    for tree in range(n_together, leaves.shape[0]):
+    n_rows = np.uint64(n_trees.shape[0])
+    for tree in range(leaves.shape[0]):
         for i in range(n_rows):
             if not (in_bag.shape[0] > 0 and in_bag[tree, i]):
                 residual = shares[np.uint64(leaves[tree, first + i]) * width + np.uint64(best[i])] - out[0, i]

@@ -455,12 +455,8 @@ def _scan_grouped(split, n_listed, sample, classes, node, square, min_leaf):
         bits = _bits_of(gain - square / node_weight)  # a number below 0 has bits below 0
         is_best = (n_left >= min_leaf) & (n_node - n_left >= min_leaf) & (bits > best + _MIN_LEAD_BITS)
         best, best_cut = (bits if is_best else best), (i + 1 if is_best else best_cut)
-    if left.shape[0] <= n_node:  # whatever is shorter, in one plain loop
-        for klass in range(left.shape[0]):
-            left[klass] = 0
-    else:
-        for g in range(n_node):
-            left[sample.classes[grouped[g]]] = 0
+    for g in range(n_node):
+        left[sample.classes[grouped[g]]] = 0
     return _number_of(best), best_cut
 
 

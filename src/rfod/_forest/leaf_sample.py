@@ -30,7 +30,7 @@ class LeafSample:
         _weigh_sample(leaves, np.ascontiguousarray(in_bag), own, self.ends, self.rows, out)
         return out
 
-    def places(
+    def weights_up_to(
         self,
         block: NDArray[np.uint8],
         own: NDArray[np.int64],
@@ -42,7 +42,7 @@ class LeafSample:
         it; NaN when no leaf has a sampled row."""
         out = np.empty((2, len(block)))
         leaves = self.forest.find_leaves(block)
-        _place_in_sample(leaves, np.ascontiguousarray(in_bag), own, self.ends, self.rows, values, observed, out)
+        _weigh_up_to(leaves, np.ascontiguousarray(in_bag), own, self.ends, self.rows, values, observed, out)
         return out
 
 
@@ -112,7 +112,7 @@ def _weigh_sample(leaves, in_bag, own, ends, sample, out):
 
 
 @kernel
-def _place_in_sample(leaves, in_bag, own, ends, sample, values, observed, out):
+def _weigh_up_to(leaves, in_bag, own, ends, sample, values, observed, out):
     """Sums of the weights of `_weigh_sample`: out[0, i] over sampled rows with values below observed[i], out[1, i] over
     those not above it. values: float64 (sampled rows,); observed: float64 (rows,); out: float64 (2, rows)."""
     for i in range(leaves.shape[1]):

@@ -21,7 +21,7 @@ from rfod._forest.layout import (
 )
 
 # Indices are unsigned, which saves the check for negative ones.
-_U0, _U1, _U63 = (np.uint64(number) for number in (0, 1, 63))
+_U0, _U1 = np.uint64(0), np.uint64(1)
 
 MAX_ACTIVE = 256  # nodes that all rows are compared with, at most: as many as a byte can number
 _OCCUPANCY_ROWS = 128  # rows sampled, about, to estimate node occupancy
@@ -253,14 +253,6 @@ def _split_lists(columns, n_rows, tree, node, first, last, buffers, leaves):
                 for i in range(here + start, here + end):
                     row = order[i]
                     goes_right = np.uint64(is_above(np.int64(codes[column + row]), threshold, shift))
-                    order[left] = order[right] = row
-                    left += _U1 - goes_right
-                    right -= goes_right
-            elif n_set_words == 1:
-                right_set = np.uint64(words[child])
-                for i in range(here + start, here + end):
-                    row = order[i]
-                    goes_right = (right_set >> (np.uint64(codes[column + row]) & _U63)) & _U1
                     order[left] = order[right] = row
                     left += _U1 - goes_right
                     right -= goes_right

@@ -167,7 +167,7 @@ def _predict_classes(n_classes: int) -> None:
 def _weigh() -> None:
     sample = leaf_sample.gather(_forest(0), _BLOCK, _ONE_ROW)
     sample.weights(_BLOCK, _ONE_ROW)
-    sample.places(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
+    sample.weights_up_to(_BLOCK, _ONE_ROW, _IN_NO_BAG, np.zeros(1), np.zeros(1))
 
 
 def _measure() -> None:

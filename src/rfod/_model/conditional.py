@@ -38,7 +38,7 @@ def middle_offsets(
     `values` are those of the sample, `own` the rows' own positions in the sample, -1 for rows that are not in it.
     """
     observed = rows.encoded[j]
-    below, up_to = leaf_sample.places(rows.block, own, in_bag, values, observed)
+    below, up_to = leaf_sample.weights_up_to(rows.block, own, in_bag, values, observed)
     offset = 2 * np.maximum(np.maximum(below - 0.5, 0.5 - up_to), 0.0)
     return np.where(np.isfinite(observed), np.minimum(offset, 1.0), np.nan)
 

@@ -6,10 +6,9 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from itertools import islice
 from threading import Event
 from typing import Any, Protocol, TypeVar
 
@@ -44,16 +43,10 @@ class Executor(Protocol):
         """Handle of an object that many tasks use; `map` passes the object itself to the function."""
 
     def map(
-        self,
-        function: Callable[..., Result],
-        items: Sequence[Any],
-        handles: Sequence[Any],
-        *,
-        in_flight: int | None = None,
-        progress: Count = silent,
+        self, function: Callable[..., Result], items: Sequence[Any], handles: Sequence[Any], *, progress: Count = silent
     ) -> Iterator[Result]:
         """function(item, *shared objects) for every item, in their order; the first exception cancels what has not
-        started. At most `in_flight` results (None: any number) are under way or not fetched yet."""
+        started."""
 
 
 class Threads:
@@ -76,13 +69,7 @@ class Threads:
         return value
 
     def map(
-        self,
-        function: Callable[..., Result],
-        items: Sequence[Any],
-        handles: Sequence[Any],
-        *,
-        in_flight: int | None = None,
-        progress: Count = silent,
+        self, function: Callable[..., Result], items: Sequence[Any], handles: Sequence[Any], *, progress: Count = silent
     ) -> Iterator[Result]:
         """See `Executor.map`."""
         n_threads, total = min(self.n_workers, len(items)), len(items)
@@ -106,14 +93,12 @@ class Threads:
 
         pool = ThreadPoolExecutor(n_threads)
         try:
-            to_submit = iter(items)
-            futures: deque[Future[Result]] = deque(pool.submit(run, item) for item in islice(to_submit, in_flight))
+            futures = deque(pool.submit(run, item) for item in items)
             for done in range(1, total + 1):
-                future = futures.popleft()
+                future = futures.popleft()  # so that no result is kept after it was given out
                 while not future.done():
                     wait([future], timeout=0.5)  # Windows does not interrupt a wait without a limit
                 result = future.result()
-                futures.extend(pool.submit(run, item) for item in islice(to_submit, 1))
                 progress(done, total)
                 yield result
         finally:

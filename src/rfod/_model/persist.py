@@ -30,6 +30,7 @@ from rfod._model.model import ColumnModel, Model, TrainingSample
 from rfod._table.bins import features_from_json, features_to_json
 from rfod._table.columns import Column, Schema
 from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
+from rfod.exceptions import require_intact as _require
 from rfod.params import Params
 
 FORMAT = "rfod model"
@@ -188,11 +189,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     of_rows = (arrays[name] for name in ("centres", "scales", "calibration"))
     kept = TrainingSample(rows, tuple(sample))
     return Model(schema, features, tuple(columns), kept, header["seed"], header["params"], *of_rows)
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise ModelFormatError(f"The model file is damaged: {problem}.")
 
 
 def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -150,16 +150,6 @@ def categories_of(table: Table, column: Column) -> list[Category | None]:
     return [None if value is None else kind.category(value, column.from_text) for value in values.to_pylist()]
 
 
-def unread_cells(table: Table, column: Column) -> NDArray[np.bool_]:
-    """Which cells hold text that does not parse, and so count as missing; `cell_text` shows it."""
-    written = table.written(column.name, mixed_as_text=column.from_text)
-    if family(value_type(written.type)) != "text" or not kind_of(column.kind).reads_text:
-        return np.zeros(len(written), dtype=np.bool_)
-    encoded = encode_column(table, column)
-    missing = encoded == MISSING if column.is_categorical else np.isnan(encoded)
-    return np.asarray(missing & trimmed(written).is_valid().to_numpy())
-
-
 def decode_column(column: Column, values: NDArray[Any]) -> pa.Array:
     """Encoded values as Arrow: float64, dates in the fitted type, categories; NaN and negative codes are null."""
     return kind_of(column.kind).decode(values, parse_arrow_type(column.arrow_type), column.categories)
