@@ -37,7 +37,7 @@ def schema_of(*columns):
 
 
 def fit(*columns, max_bins=255, seed=0):
-    return fit_features(schema_of(*columns), lambda index: np.asarray(columns[index][1]), max_bins, seed)
+    return fit_features(schema_of(*columns), [np.asarray(column[1]) for column in columns], max_bins, seed)
 
 
 def number_feature(values, max_bins):
@@ -158,20 +158,12 @@ def test_table_of_codes():
         ("categorical", [0, MISSING], 1),
         ("numeric", [1.0, 1.0]),
     ]
-    schema, calls = schema_of(*columns), []
-
-    def encoded(index):
-        calls.append(index)
-        return np.asarray(columns[index][1])
-
-    features = fit_features(schema, encoded, 255, 0)
-    calls.clear()
-    codes = bin_table(schema, features, encoded, 2)
+    features, encoded = fit(*columns), [np.asarray(column[1]) for column in columns]
+    codes = bin_table(features, encoded)
     assert codes.shape == (len(features), 2)
     assert codes.dtype == np.uint8
     assert codes.flags.c_contiguous
-    assert calls == [0, 1]
-    assert bin_table(schema, (), encoded, 2).shape == (0, 2)
+    assert bin_table((), encoded).shape == (0, 2)
 
 
 def test_large_tables_are_sampled_with_the_seed(monkeypatch):

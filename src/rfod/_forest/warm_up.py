@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import spawn
 from typing import Any
@@ -39,7 +39,8 @@ def compile_kernels(progress: Report | None = None) -> None:
     """Compile every kernel, or load it from the cache; progress(done, total) is called as functions are compiled and
     once at the end."""
     with compiling(progress or (lambda done, total: None)):
-        _call(_STEPS)
+        for step in _STEPS:
+            step()
     if progress:
         progress(_N_FUNCTIONS, _N_FUNCTIONS)
 
@@ -47,7 +48,8 @@ def compile_kernels(progress: Report | None = None) -> None:
 def compile_others() -> None:
     """What a second process compiles while the first one is at the kernel that takes longest."""
     gc.disable()
-    _call(_STEPS[2:])
+    for step in _STEPS[2:]:
+        step()
 
 
 @contextmanager
@@ -135,11 +137,6 @@ def _start_other() -> "subprocess.Popen[bytes] | None":
         )
     except OSError:
         return None
-
-
-def _call(steps: Sequence[Callable[[], Any]]) -> None:
-    for step in steps:
-        step()
 
 
 # ------------------------------------------------------------------------------------------- every kernel, called once

@@ -62,14 +62,14 @@ def train(
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
     encoded = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
-    features = fit_features(schema, encoded.__getitem__, params.max_bins, seed)
+    features = fit_features(schema, encoded, params.max_bins, seed)
     if len(features) > MOST_FEATURES:
         raise SchemaError(
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
             "Hint: fit the model to fewer columns."
         )
     predictors = Predictors(
-        codes=bin_table(schema, features, encoded.__getitem__, table.n_rows),
+        codes=bin_table(features, encoded),
         is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),

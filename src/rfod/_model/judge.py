@@ -105,8 +105,7 @@ def read_rows(model: Model, table: Table) -> EncodedRows:
 
 def code_rows(model: Model, encoded: Sequence[NDArray[Any]]) -> EncodedRows:
     """Rows from their encoded columns."""
-    codes = bin_table(model.schema, model.features, encoded.__getitem__, len(encoded[0]))
-    return EncodedRows(encoded, as_block(codes))
+    return EncodedRows(encoded, as_block(bin_table(model.features, encoded)))
 
 
 class JudgedColumn(NamedTuple):

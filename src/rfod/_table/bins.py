@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,6 @@ from rfod.exceptions import require_intact
 SAMPLE_ROWS = 200_000
 MAX_CODES = 256
 _TOGETHER = np.uint64(1024)
-
-Encoded = Callable[[int], NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +74,8 @@ def _place(edges, numbers, codes):  # type: ignore[no-untyped-def]
             codes[i] = codes[i] + 1 if numbers[i] == numbers[i] else 0
 
 
-def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> tuple[Feature, ...]:
-    """The features of a training table; `encoded(j)` gives its j-th modelled column.
+def fit_features(schema: Schema, encoded: Sequence[NDArray[Any]], max_bins: int, seed: int) -> tuple[Feature, ...]:
+    """The features of a training table, from its encoded columns.
 
     A feature with nothing to split on (one bin, nothing missing) is left out, so a constant column may have none.
     """
@@ -86,14 +84,12 @@ def fit_features(schema: Schema, encoded: Encoded, max_bins: int, seed: int) -> 
         rows = np.sort(np.random.default_rng(seed).choice(schema.n_rows, SAMPLE_ROWS, replace=False, shuffle=False))
     features = []
     for index, column in enumerate(schema.columns):
-        if (
-            column.is_categorical
-        ):  # codes of the most frequent categories; one more for all others where they are too many
+        if column.is_categorical:  # the most frequent categories; one more code for all others where they are too many
             n_categories = len(column.categories)
             n_codes = 1 + min(n_categories, max_bins)
             found = [Feature(index, "value", True, n_codes, np.empty(0), shared=n_categories > max_bins)]
         else:
-            values = encoded(index)
+            values = encoded[index]
             # few distinct values, infinities included, are counted in full, for a rare one may not be in the sample
             is_sampled = rows is not None and column.n_distinct > max_bins + 2
             edges = {"value": _edges(values[rows] if is_sampled else values, max_bins)}
@@ -126,16 +122,11 @@ def _edges(values: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     return np.where((middle >= lower) & (middle < upper), middle, lower)
 
 
-def bin_table(schema: Schema, features: Sequence[Feature], encoded: Encoded, n_rows: int) -> NDArray[np.uint8]:
-    """The codes of all features, one row of the result per feature; each column is encoded once."""
-    codes = np.empty((len(features), n_rows), np.uint8)
-    position = 0
-    while position < len(features):
-        column = features[position].column
-        values = encoded(column)
-        while position < len(features) and features[position].column == column:
-            codes[position] = features[position].codes(values)
-            position += 1
+def bin_table(features: Sequence[Feature], encoded: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
+    """The codes of all features, one row of the result per feature, from the encoded columns of a table."""
+    codes = np.empty((len(features), len(encoded[0])), np.uint8)
+    for position, feature in enumerate(features):
+        codes[position] = feature.codes(encoded[feature.column])
     return codes
 
 
