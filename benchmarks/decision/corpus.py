@@ -84,8 +84,10 @@ def package_versions(table: CleanTable, place: int) -> Iterator[Version]:
     light = rng.random() < 0.35
     share = LIGHT_SHARE if light else float(np.exp(rng.uniform(*np.log(HEAVY_SHARES))))
     bad_columns = int(rng.integers(1, 3)) if not light and rng.random() < 0.4 else 0
-    for name, at, own, bad in (("normal", NORMAL_SHARE, own_first, 0),
-                               ("light" if light else "heavy", share, not own_first, bad_columns)):
+    for name, at, own, bad in (
+        ("normal", NORMAL_SHARE, own_first, 0),
+        ("light" if light else "heavy", share, not own_first, bad_columns),
+    ):
         version_seed = seed + len(name)
         if own:
             planted = errors.plant(cells, at, version_seed, bad_columns=bad)
@@ -93,8 +95,17 @@ def package_versions(table: CleanTable, place: int) -> Iterator[Version]:
             planted = tab_err_errors.plant(cells, at, version_seed)
         if planted.wrong.any():
             generator = "own" if own else "tab_err"
-            yield Version(table.name, table.family, name, "package", generator, round(at, 4), version_seed,
-                          planted.table, planted.codes)
+            yield Version(
+                table.name,
+                table.family,
+                name,
+                "package",
+                generator,
+                round(at, 4),
+                version_seed,
+                planted.table,
+                planted.codes,
+            )
 
 
 def dirty_versions(table: DirtyTable) -> Iterator[Version]:
@@ -136,13 +147,14 @@ def main() -> None:
     arguments = parser.parse_args()
     index: list[dict[str, Any]] = []
     packages: list[dict[str, Any]] = []
-    for place, table in enumerate(clean_tables()):
+    published = dirty_tables(arguments.dirty)
+    for place, table in enumerate(clean_tables(dirty.text("clean") for dirty in published)):
         if arguments.only in table.name:
             packages.append(table.record())
             for version in package_versions(table, place):
                 version.write(arguments.to)
                 index.append(version.record())
-    for dirty in dirty_tables(arguments.dirty) if arguments.dirty.exists() else []:
+    for dirty in published:
         if arguments.only in dirty.name:
             for version in dirty_versions(dirty):
                 version.write(arguments.to)
@@ -151,8 +163,13 @@ def main() -> None:
     content = {"kinds": errors.CODES, "versions": index}
     (arguments.to / "index.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     if arguments.list:
-        short = [{key: entry[key] for key in ("table", "version", "family", "generator", "share", "wrong", "sha256",
-                                              "sha256_wrong")} for entry in index]
+        short = [
+            {
+                key: entry[key]
+                for key in ("table", "version", "family", "generator", "share", "wrong", "sha256", "sha256_wrong")
+            }
+            for entry in index
+        ]
         listing = {"kinds": errors.CODES, "tables": packages, "versions": short}
         lines = json.dumps(listing).replace("}, {", "},\n{").replace("[{", "[\n{")
         arguments.list.write_text(lines + "\n", encoding="utf-8")

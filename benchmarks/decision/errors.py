@@ -27,7 +27,8 @@ _TABLE_ERRORS: dict[str, Callable[..., list[table_errors.Change]]] = {
     )
 }  # fmt: skip
 _TAB_ERR = (
-    "typo", "wrong_unit", "category_swap", "outlier", "mojibake", "permutate", "extraneous", "add_delta", "missing", "replace",
+    "typo", "wrong_unit", "category_swap", "outlier", "mojibake", "permutate", "extraneous", "add_delta", "missing",
+    "replace",
 )  # fmt: skip
 _PUBLISHED = (
     "dependency", "outlier", "typo", "mixed", "real", "extraneous", "permute", "delta", "swap", "unit", "everyday",
@@ -60,8 +61,9 @@ class Planted:
         return self.codes > 0
 
 
-def plant(table: pd.DataFrame, share: float, seed: int, kinds: tuple[str, ...] | None = None,
-          bad_columns: int = 0) -> Planted:
+def plant(
+    table: pd.DataFrame, share: float, seed: int, kinds: tuple[str, ...] | None = None, bad_columns: int = 0
+) -> Planted:
     """Makes `share` of the cells wrong by a random mix of kinds.
 
     Parameters
@@ -85,7 +87,9 @@ def plant(table: pd.DataFrame, share: float, seed: int, kinds: tuple[str, ...] |
     return Planted(pd.DataFrame(cells, columns=table.columns, dtype=object), codes)
 
 
-def _mix(rng: np.random.Generator, profile: Profile, kinds: tuple[str, ...] | None) -> dict[str, tuple[float, list[int]]]:
+def _mix(
+    rng: np.random.Generator, profile: Profile, kinds: tuple[str, ...] | None
+) -> dict[str, tuple[float, list[int]]]:
     """Kinds with their weights and the columns they can fall on."""
     every = tuple(kinds) if kinds is not None else OWN_KINDS
     possible = {kind: _columns_for(kind, profile) for kind in every}
@@ -95,8 +99,10 @@ def _mix(rng: np.random.Generator, profile: Profile, kinds: tuple[str, ...] | No
         n_kinds = min(len(names), int(rng.integers(3, 13)))
         names = [names[at] for at in sorted(rng.choice(len(names), size=n_kinds, replace=False))]
     weights = rng.dirichlet(np.full(len(names), 1.5)) if names else []
-    return {name: (float(weight) * _WEIGHTS.get(name, 1.0), possible[name])
-            for name, weight in zip(names, weights, strict=True)}
+    return {
+        name: (float(weight) * _WEIGHTS.get(name, 1.0), possible[name])
+        for name, weight in zip(names, weights, strict=True)
+    }
 
 
 def _columns_for(kind: str, profile: Profile) -> list[int]:
@@ -113,8 +119,15 @@ def _columns_for(kind: str, profile: Profile) -> list[int]:
     return found
 
 
-def _fill_columns(rng: np.random.Generator, profile: Profile, cells: np.ndarray, codes: np.ndarray,
-                  mix: dict[str, tuple[float, list[int]]], n_columns: int, target: int) -> None:
+def _fill_columns(
+    rng: np.random.Generator,
+    profile: Profile,
+    cells: np.ndarray,
+    codes: np.ndarray,
+    mix: dict[str, tuple[float, list[int]]],
+    n_columns: int,
+    target: int,
+) -> None:
     """One or two columns get 60 to 90 % of the errors, each by one kind."""
     for column in rng.choice(cells.shape[1], size=n_columns, replace=False):
         usable = [kind for kind, (_, columns) in mix.items() if int(column) in columns]
@@ -124,8 +137,14 @@ def _fill_columns(rng: np.random.Generator, profile: Profile, cells: np.ndarray,
             _fill(rng, profile, cells, codes, {kind: (1.0, [int(column)])}, int((codes > 0).sum()) + upto)
 
 
-def _fill(rng: np.random.Generator, profile: Profile, cells: np.ndarray, codes: np.ndarray,
-          mix: dict[str, tuple[float, list[int]]], target: int) -> None:
+def _fill(
+    rng: np.random.Generator,
+    profile: Profile,
+    cells: np.ndarray,
+    codes: np.ndarray,
+    mix: dict[str, tuple[float, list[int]]],
+    target: int,
+) -> None:
     mix = dict(mix)
     planted, misses = int((codes > 0).sum()), 0
     appeal = rng.gamma(2.0, size=cells.shape[1])  # some columns are more error-prone than others
@@ -151,11 +170,15 @@ def _changes(rng: np.random.Generator, profile: Profile, kind: str, row: int, co
     return [] if text is None else [(row, column, text)]
 
 
-def _apply(kind: str, changes: list[table_errors.Change], profile: Profile, cells: np.ndarray, codes: np.ndarray) -> int:
+def _apply(
+    kind: str, changes: list[table_errors.Change], profile: Profile, cells: np.ndarray, codes: np.ndarray
+) -> int:
     """Writes changes if none of their cells is wrong yet; returns how many cells changed their text."""
     if any(codes[row, column] for row, column, _ in changes):
         return 0
-    if kind in ("swap_rows", "swap_columns") and any(same_value(cells[row, column], text) for row, column, text in changes):
+    if kind in ("swap_rows", "swap_columns") and any(
+        same_value(cells[row, column], text) for row, column, text in changes
+    ):
         return 0
     done = 0
     for row, column, text in changes:

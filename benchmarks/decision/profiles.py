@@ -147,7 +147,9 @@ class Profile:
     def codes(self) -> np.ndarray:
         """Values as whole numbers, -1 for blanks, int64 of shape (rows, columns)."""
         coded = [pd.factorize(column.cells)[0] for column in self.columns]
-        return np.stack([np.where(column.filled, code, -1) for column, code in zip(self.columns, coded, strict=True)], 1)
+        return np.stack(
+            [np.where(column.filled, code, -1) for column, code in zip(self.columns, coded, strict=True)], 1
+        )
 
     @cached_property
     def dependencies(self) -> list[tuple[int, int]]:

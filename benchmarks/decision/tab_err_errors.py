@@ -13,8 +13,21 @@ import pandas as pd
 from benchmarks.decision.errors import CODES, TAB_ERR_KINDS, Planted
 from benchmarks.decision.profiles import Column, Profile, same_value
 
-_TEMPLATES = ("{value}.", "~{value}", "{value}*", "#{value}", "{value} (?)", "_{value}_", "{value} kg",
-              "approx. {value}", "{value}!", "({value})", "{value} - check", "<b>{value}</b>", "{value};")
+_TEMPLATES = (
+    "{value}.",
+    "~{value}",
+    "{value}*",
+    "#{value}",
+    "{value} (?)",
+    "_{value}_",
+    "{value} kg",
+    "approx. {value}",
+    "{value}!",
+    "({value})",
+    "{value} - check",
+    "<b>{value}</b>",
+    "{value};",
+)
 _GAPS = ("N/A", "?", "unknown", "-", "none", "empty", "missing")
 _NUMBER_GAPS = (9999.0, -1.0, -999.0, 99.0, 0.0)
 _ENCODINGS = (("utf_8", "windows-1252"), ("utf_8", "iso-8859-1"), ("utf_8", "windows-1251"), ("utf_8", "shift_jis"))
@@ -50,7 +63,7 @@ def plant(table: pd.DataFrame, share: float, seed: int) -> Planted:
                 continue
             part = typed.iloc[free].reset_index(drop=True)
             if kind == "category_swap":
-                part[f"c{position}"] = part[f"c{position}"].astype("category")
+                part[f"c{position}"] = pd.Categorical(part[f"c{position}"], categories=sorted(column.counts))
             name, job_seed = f"c{position}", int(rng.integers(2**31))
             mechanism = int(rng.integers(4))
             if mechanism < 2:
@@ -60,7 +73,7 @@ def plant(table: pd.DataFrame, share: float, seed: int) -> Planted:
                 chosen = error_mechanism.EAR(condition_to_column=others[int(rng.integers(len(others)))], seed=job_seed)
             else:
                 chosen = error_mechanism.ENAR(seed=job_seed)
-            mask = chosen.sample(part, name, (wanted + 0.5) / len(part), error_mask=None)
+            mask = chosen.sample(part, name, min(1.0, (wanted + 0.5) / len(part)), error_mask=None)
             changed = _error_type(rng, kind, column, job_seed).apply(part, mask, name)
             for at in np.flatnonzero(mask[name].to_numpy()):
                 row = int(free[at])
@@ -80,9 +93,13 @@ def _typed(column: Column) -> pd.Series:
 
 def _jobs(rng: np.random.Generator, profile: Profile, target: int) -> list[tuple[str, int]]:
     kinds = [name.removeprefix("tab_err:") for name in TAB_ERR_KINDS]
-    kinds = [kinds[at] for at in sorted(rng.choice(len(kinds), size=int(rng.integers(4, len(kinds) + 1)), replace=False))]
+    kinds = [
+        kinds[at] for at in sorted(rng.choice(len(kinds), size=int(rng.integers(4, len(kinds) + 1)), replace=False))
+    ]
     pairs = [
-        (kind, position) for kind in kinds for position, column in enumerate(profile.columns)
+        (kind, position)
+        for kind in kinds
+        for position, column in enumerate(profile.columns)
         if _usable(kind, column).mean() > 0.05
     ]
     n_jobs = min(len(pairs), MAX_JOBS, max(1, target // 3))
@@ -94,6 +111,8 @@ def _usable(kind: str, column: Column) -> np.ndarray:
     nothing = np.zeros(len(column.cells), dtype=bool)
     if kind in ("wrong_unit", "outlier", "add_delta"):
         return np.isfinite(column.numbers) if column.is_measure else nothing
+    if kind == "missing" and not _gaps(column):
+        return nothing
     if kind == "missing":
         return column.filled & (np.isfinite(column.numbers) | (not column.is_number))
     if kind == "category_swap":
@@ -106,6 +125,15 @@ def _usable(kind: str, column: Column) -> np.ndarray:
         separator = _separator(column)
         return np.array([len(set(cell.split(separator))) > 1 for cell in column.cells]) if separator else nothing
     return column.filled
+
+
+def _gaps(column: Column) -> tuple[Any, ...]:
+    """Codes for a gap that are not ordinary in the column: those would disguise nothing."""
+    options: tuple[Any, ...] = _NUMBER_GAPS if column.is_number else _GAPS
+    texts = [f"{gap:.0f}" if column.is_number else gap for gap in options]
+    return tuple(
+        gap for gap, text in zip(options, texts, strict=True) if column.counts[text] <= 0.01 * len(column.cells)
+    )
 
 
 def _separator(column: Column) -> str | None:
@@ -122,9 +150,6 @@ def _error_type(rng: np.random.Generator, kind: str, column: Column, seed: int) 
 
     factor, delta = pick(_FACTORS), float(rng.choice([-1, 1])) * float(rng.uniform(1, 5)) * column.spread
     sender, receiver = pick(_ENCODINGS)
-    # A value that is ordinary in its column disguises nothing.
-    gaps = tuple(gap for gap in (_NUMBER_GAPS if column.is_number else _GAPS)
-                 if column.counts[f"{gap:.0f}" if column.is_number else gap] <= 0.01 * len(column.cells))
     letters = sorted(set("".join(column.distinct[:50])))
     makers: dict[str, Callable[[], Any]] = {
         "typo": lambda: error_type.Typo(seed=seed),
@@ -135,9 +160,7 @@ def _error_type(rng: np.random.Generator, kind: str, column: Column, seed: int) 
         "permutate": lambda: error_type.Permutate({"permutation_separator": _separator(column)}, seed=seed),
         "extraneous": lambda: error_type.Extraneous({"extraneous_value_template": pick(_TEMPLATES)}, seed=seed),
         "add_delta": lambda: error_type.AddDelta({"add_delta_value": delta}, seed=seed),
-        "missing": lambda: error_type.MissingValue(
-            {"missing_value": pick(gaps) if gaps else None}, seed=seed
-        ),
+        "missing": lambda: error_type.MissingValue({"missing_value": pick(_gaps(column))}, seed=seed),
         "replace": lambda: error_type.Replace(
             {"replace_what": pick(tuple(letters)), "replace_with": pick(("", "x", "_"))}, seed=seed
         ),

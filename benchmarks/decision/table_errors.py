@@ -26,8 +26,11 @@ def swap_columns(rng: np.random.Generator, profile: Profile, row: int, column: i
     """Two cells of a row are exchanged: of the same sort in most cases, else neighbours."""
     columns = profile.columns
     same_sort = [
-        position for position, other in enumerate(columns)
-        if position != column and other.is_number == columns[column].is_number and other.is_text == columns[column].is_text
+        position
+        for position, other in enumerate(columns)
+        if position != column
+        and other.is_number == columns[column].is_number
+        and other.is_text == columns[column].is_text
     ]
     other = column + 1 if rng.random() < 0.3 or not same_sort else same_sort[int(rng.integers(len(same_sort)))]
     if other >= len(columns) or not columns[other].cells[row].strip():
@@ -52,7 +55,9 @@ def copy_down(rng: np.random.Generator, profile: Profile, row: int, column: int)
     if row == 0 or not cells[row - 1].strip():
         return []
     length = 1 if rng.random() < 0.7 else int(rng.integers(2, 5))
-    return [(below, column, cells[row - 1]) for below in range(row, min(row + length, len(cells))) if cells[below].strip()]
+    return [
+        (below, column, cells[row - 1]) for below in range(row, min(row + length, len(cells))) if cells[below].strip()
+    ]
 
 
 def dependency(rng: np.random.Generator, profile: Profile, row: int, column: int) -> list[Change]:

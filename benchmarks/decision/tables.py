@@ -4,12 +4,11 @@
 """
 
 import hashlib
-import importlib.metadata
 import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -93,13 +92,18 @@ class DirtyTable:
         return {(row, column): kind for row, column, kind in json.loads(path.read_text(encoding="utf-8"))}
 
 
-def clean_tables() -> list[CleanTable]:
-    """The selection: every table of the packages that passes the rules of the README, in a fixed order."""
+def clean_tables(judged: Iterable[pd.DataFrame] = ()) -> list[CleanTable]:
+    """The selection: every table of the packages that passes the rules of the README, in a fixed order.
+
+    Tables that share half of their column names with one of `judged` are left out.
+    """
     chosen: list[CleanTable] = []
     seen = _Seen()
     taken: Counter[str] = Counter()
     for excluded in exclusions.reference_columns():
         seen.exclude(excluded)
+    for table in judged:
+        seen.exclude(_column_names(table))
     candidates = list(_candidates())
     for table in candidates:
         if exclusions.by_name(table.name) and table.text.shape[1] >= MIN_COLUMNS:
@@ -119,8 +123,12 @@ def dirty_tables(directory: Path) -> list[DirtyTable]:
     sources = {entry["table"]: entry["source"] for entry in json.loads((directory / "MANIFEST.json").read_text())}
     folders = sorted(path.parent for path in directory.glob("*/clean.csv"))
     return [
-        DirtyTable(folder.name, _publisher(folder.name, sources.get(folder.name, folder.name)),
-                   folder.name.split("_")[0], folder)
+        DirtyTable(
+            folder.name,
+            _publisher(folder.name, sources.get(folder.name, folder.name)),
+            folder.name.split("_")[0],
+            folder,
+        )
         for folder in folders
     ]
 
@@ -163,7 +171,9 @@ def _is_eligible(table: CleanTable) -> bool:
 
 
 def _column_names(table: pd.DataFrame) -> frozenset[str]:
-    return frozenset(re.sub(r"[^a-z0-9]", "", column.lower()) for column in table.columns)
+    # Published tables append the type: 'endpoint(double precision)'.
+    plain = (re.sub(r"\(.*\)", "", column.lower()) for column in table.columns)
+    return frozenset(re.sub(r"[^a-z0-9]", "", column) for column in plain)
 
 
 class _Seen:
@@ -204,11 +214,6 @@ def _content(table: pd.DataFrame) -> set[str]:
         if len(set(values)) >= 20:
             found.add(hashlib.blake2b("\n".join(values).encode(), digest_size=8).hexdigest())
     return found
-
-
-def version_of(distribution: str) -> str:
-    """The installed version of a distribution."""
-    return importlib.metadata.version(distribution)
 
 
 def main() -> None:

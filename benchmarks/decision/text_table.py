@@ -67,8 +67,10 @@ def _column_text(series: pd.Series) -> list[str]:
             if numbers is None
             else _number_text(numbers.to_numpy(dtype=float))
         )
-    return ["" if gap or cell in ("nan", "None", "NA", "NaN", "NaT", "<NA>") else cell
-            for cell, gap in zip(cells, missing, strict=True)]
+    return [
+        "" if gap or cell in ("nan", "None", "NA", "NaN", "NaT", "<NA>") else cell
+        for cell, gap in zip(cells, missing, strict=True)
+    ]
 
 
 def _holds_numbers(series: pd.Series) -> bool:

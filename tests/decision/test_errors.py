@@ -5,8 +5,7 @@ import importlib.util
 import numpy as np
 import pandas as pd
 import pytest
-
-from benchmarks.decision import cell_errors, errors, table_errors, tab_err_errors
+from benchmarks.decision import cell_errors, errors, tab_err_errors, table_errors
 from benchmarks.decision.profiles import Column, Profile, same_value
 from benchmarks.decision.text_table import sample_rows, text_of
 
