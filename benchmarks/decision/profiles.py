@@ -1,5 +1,6 @@
 """What the columns of a text table hold, as far as planting errors needs it."""
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+_SCIENTIFIC = re.compile(r"[+-]?\d+\.?\d*[eE][+-]?\d+")
 _DATES = (  # pattern, positions of day and month among the parts
     (re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}"), 2, 1),
     (re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{2,4}"), 0, 1),
@@ -21,6 +23,10 @@ def same_value(left: str, right: str) -> bool:
     """Whether two texts say the same: alike without outer white space, or equal as numbers."""
     left, right = left.strip(), right.strip()
     return left == right or bool(NUMBER.fullmatch(left) and NUMBER.fullmatch(right) and float(left) == float(right))
+
+
+def _has_letter(cell: str) -> bool:
+    return any(map(str.isalpha, cell)) and not _SCIENTIFIC.fullmatch(cell)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Column:
     def is_text(self) -> bool:
         """Most cells hold a letter."""
         values = self.cells[self.filled]
-        return len(values) > 0 and sum(any(map(str.isalpha, cell)) for cell in values) > 0.5 * len(values)
+        return len(values) > 0 and sum(_has_letter(cell) for cell in values) > 0.5 * len(values)
 
     @cached_property
     def is_key(self) -> bool:
@@ -174,24 +180,34 @@ class Profile:
         return agreeing >= 0.98 * both.sum() and commonest <= 0.9 * both.sum()
 
     @cached_property
-    def sums(self) -> list[tuple[int, int, int]]:
-        """Triples (total, part, part) where the total is the sum in at least 99 % of the rows."""
-        measures = [position for position, column in enumerate(self.columns) if column.is_measure][:16]
-        found = []
-        for total in measures:
-            for first in measures:
-                for second in measures:
-                    if first < second and total not in (first, second) and self._adds_up(total, first, second):
-                        found.append((total, first, second))
-        return found
+    def sums(self) -> list[tuple[int, ...]]:
+        """Total and parts: a column that is the sum of two others, or of a run of neighbours, in 99 % of the rows."""
+        counts = [at for at, column in enumerate(self.columns) if column.is_number and len(column.counts) >= 5][:24]
+        runs = {tuple(counts[first : first + length]) for length in range(3, 9) for first in range(len(counts))}
+        pairs = set(itertools.combinations(counts, 2))
+        candidates = sorted(parts for parts in runs | pairs if len(parts) > 1)
+        return [
+            (total, *parts)
+            for parts in candidates
+            for total in counts
+            if total not in parts and self._adds_up(total, parts)
+        ]
 
-    def _adds_up(self, total: int, first: int, second: int) -> bool:
-        a, b, c = (self.columns[position].numbers for position in (total, first, second))
-        valid = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-        if valid.sum() < 50 or ((b != 0) & (c != 0) & valid).sum() < 0.3 * valid.sum():
+    def _adds_up(self, total: int, parts: tuple[int, ...]) -> bool:
+        sample = slice(None, None, max(1, len(self.table) // 40))
+        return self._agrees(total, parts, sample, 10) and self._agrees(total, parts, slice(None), 50)
+
+    def _agrees(self, total: int, parts: tuple[int, ...], rows: slice, least: int) -> bool:
+        numbers = np.stack([self.columns[part].numbers[rows] for part in parts])
+        whole = self.columns[total].numbers[rows]
+        valid = np.isfinite(whole) & np.isfinite(numbers).all(axis=0)
+        tolerance = 0.51 * len(parts) * 10.0 ** -self.columns[total].decimals
+        several = (np.abs(numbers) > tolerance).sum(axis=0) > 1  # a total of one part and zeros is a copy
+        if valid.sum() < least or (several & valid).sum() < 0.3 * valid.sum():
             return False
-        tolerance = 1.01 * 10.0 ** -self.columns[total].decimals
-        return bool((np.abs(a - b - c)[valid] <= tolerance).mean() >= 0.99)
+        if tolerance > 0.2 * self.columns[total].spread:
+            return False
+        return bool((np.abs(whole - numbers.sum(axis=0))[valid] <= tolerance).mean() >= 0.99)
 
     @cached_property
     def orders(self) -> list[tuple[int, int]]:

