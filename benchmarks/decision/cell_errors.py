@@ -105,6 +105,11 @@ def _positions(cell: str, pattern: str) -> list[int]:
     return [match.start() for match in re.finditer(pattern, cell)]
 
 
+def _without_leading_zero(column: Column, text: str) -> str | None:
+    """A number that would give itself away by its format is no planted error."""
+    return None if column.is_number and re.match(r"[+-]?0\d", text) else text
+
+
 def keyboard(rng: np.random.Generator, column: Column, cell: str) -> str | None:
     """One wrong, missing, doubled or exchanged letter."""
     letters = _positions(cell, r"[A-Za-z]")
@@ -226,7 +231,7 @@ def digit_transposition(rng: np.random.Generator, column: Column, cell: str) -> 
     if not pairs:
         return None
     at = pairs[int(rng.integers(len(pairs)))]
-    return cell[:at] + cell[at + 1] + cell[at] + cell[at + 2 :]
+    return _without_leading_zero(column, cell[:at] + cell[at + 1] + cell[at] + cell[at + 2 :])
 
 
 def digit_count(rng: np.random.Generator, column: Column, cell: str) -> str | None:
@@ -238,7 +243,7 @@ def digit_count(rng: np.random.Generator, column: Column, cell: str) -> str | No
     at = digits[int(rng.integers(len(digits)))]
     if rng.random() < 0.5 and len(digits) > 1:
         shorter = cell[:at] + cell[at + 1 :]
-        return shorter if not re.match(r"[+-]?0\d", shorter) or not column.is_number else None
+        return _without_leading_zero(column, shorter)
     return cell[:at] + cell[at] + cell[at:]
 
 
@@ -251,7 +256,7 @@ def digit_wrong(rng: np.random.Generator, column: Column, cell: str) -> str | No
     options = _neighbours(cell[at])[:2] if rng.random() < 0.5 else "0123456789"
     digit = _pick(rng, [key for key in options if key.isdigit()] or list("0123456789"))
     changed = cell[:at] + digit + cell[at + 1 :]
-    return None if column.is_number and re.match(r"[+-]?0\d", changed) else changed
+    return _without_leading_zero(column, changed)
 
 
 def decimal_point(rng: np.random.Generator, column: Column, cell: str) -> str | None:

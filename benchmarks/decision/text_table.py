@@ -10,6 +10,8 @@ import pandas as pd
 # Names that R and pandas give to a column of row numbers or row names.
 INDEX_NAMES = {"", "rownames", "row.names", "index", "x", "unnamed: 0", "unnamed:_0", "..1"}
 
+ROW_NAMES = {"rownames", "unnamed: 0"}  # whatever they hold
+
 
 def text_of(frame: pd.DataFrame) -> pd.DataFrame:
     """Every cell as text, '' for missing, without columns of row numbers and without empty columns."""
@@ -44,7 +46,7 @@ def sample_rows(table: pd.DataFrame, n_rows: int) -> pd.DataFrame:
 def _is_index(name: Hashable, series: pd.Series) -> bool:
     if str(name).strip().lower() not in INDEX_NAMES:
         return False
-    if str(name).strip().lower() == "rownames":
+    if str(name).strip().lower() in ROW_NAMES:
         return True
     numbers = pd.to_numeric(series, errors="coerce")
     return bool((numbers.diff().dropna() == 1).all())

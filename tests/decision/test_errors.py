@@ -91,6 +91,7 @@ def test_a_column_with_trimmed_zeros_keeps_trimming() -> None:
     assert column.write(4.256, "2.25") == "4.26"
     assert _column("1.50", "2.00").write(4.0, "2.00") == "4.00"
     assert column.write(-0.001, "2.25") == "0"
+    assert _column("1.0", "12.0").write(3.7, "1.0") == "4.0"
 
 
 def test_codes_are_unique_and_fit_a_byte() -> None:
