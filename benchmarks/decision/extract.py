@@ -26,8 +26,8 @@ from rfod._evidence.collect import collect
 from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_source
 from rfod._io.source import read_all
-from rfod.params import SCAN_SEED, Params
-from rfod.pipeline import fit_detect
+from rfod.params import SCAN_SEED, SCAN_TRIM, Params
+from rfod.pipeline import fit_detect, scan_table
 
 
 def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
@@ -47,8 +47,8 @@ def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
             table = read_all(open_source(str(file), ReadOptions())).table
             if table.n_rows != dirty.num_rows or len(table.names) != dirty.num_columns:
                 return f"{version['path']}: read as {table.n_rows} x {len(table.names)}"
-            params = Params(random_state=SCAN_SEED, n_jobs=1)
-            found = fit_detect(table, params)[1]
+            params = Params(random_state=SCAN_SEED, trim=SCAN_TRIM if mute else 0.0, n_jobs=1)
+            found = scan_table(table, params)[1] if mute else fit_detect(table, params)[1]
             collected = collect(found.judged, table)
             wrong = pq.read_table(folder / "wrong.parquet")
             np.savez_compressed(
@@ -74,7 +74,9 @@ def main() -> None:
     options = parser.parse_args()
     Path(options.to).mkdir(parents=True, exist_ok=True)
     versions = json.loads((Path(options.corpus) / "index.json").read_text())["versions"]
-    jobs = [(options.corpus, version, options.to, options.mute) for version in versions if options.only in version["path"]]
+    jobs = [
+        (options.corpus, version, options.to, options.mute) for version in versions if options.only in version["path"]
+    ]
     with ProcessPoolExecutor(options.processes) as pool:
         for number, message in enumerate(pool.map(extract, jobs, chunksize=1)):
             if message:

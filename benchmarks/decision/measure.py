@@ -64,7 +64,10 @@ def measures(judged: Sequence[Judged]) -> dict[str, Any]:
         }
     reliability = []
     for low, high in BINS:
-        inside = [(wrong[(chance >= low) & (chance < high)], chance[(chance >= low) & (chance < high)]) for _, wrong, chance in judged]
+        inside = [
+            (wrong[(chance >= low) & (chance < high)], chance[(chance >= low) & (chance < high)])
+            for _, wrong, chance in judged
+        ]
         wrong, chance = (np.concatenate([pair[part] for pair in inside]) for part in (0, 1))
         reliability.append([low, round(float(chance.mean()), 3), round(float(wrong.mean()), 3), len(wrong)])
     sure = [float(wrong[chance >= 0.9].mean()) for _, wrong, chance in judged if (chance >= 0.9).sum() >= 20]

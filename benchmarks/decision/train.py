@@ -71,7 +71,9 @@ def sampled(rows: NDArray[Any], wrong: NDArray[np.bool_], usable: NDArray[np.boo
         cells = np.flatnonzero(usable & (wrong == bool(label)))
         if len(cells):
             kept = rng.choice(cells, min(most, len(cells)), replace=False)
-            parts.append((rows[kept].astype(np.float32), np.full(len(kept), label), np.full(len(kept), len(cells) / len(kept))))
+            parts.append(
+                (rows[kept].astype(np.float32), np.full(len(kept), label), np.full(len(kept), len(cells) / len(kept)))
+            )
     if not parts:
         return np.zeros((0, rows.shape[1]), np.float32), np.zeros(0), np.zeros(0)
     return tuple(np.concatenate(piece) for piece in zip(*parts, strict=True))
@@ -125,7 +127,12 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
     half = np.array([hash_of(version.record["family"]) % 2 for version in versions])
     table_rows, picked = [], []
     others = [
-        fit_head([p for p, h in zip(parts, half, strict=True) if h != side], [w for w, h in zip(weights, half, strict=True) if h != side], CELL_SIGNS, CELL_SIZE)
+        fit_head(
+            [p for p, h in zip(parts, half, strict=True) if h != side],
+            [w for w, h in zip(weights, half, strict=True) if h != side],
+            CELL_SIGNS,
+            CELL_SIZE,
+        )
         for side in (0, 1)
     ]
     for version, rows, chance, use, side in zip(versions, flat, chances, usable, half, strict=True):
@@ -135,7 +142,11 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
         places = np.flatnonzero(use)
         table_rows.append(
             np.hstack(
-                [rows[places], version.order.reshape(-1, len(ORDER_INPUTS))[places], context.reshape(-1, len(SUSPECT_INPUTS))[places]]
+                [
+                    rows[places],
+                    version.order.reshape(-1, len(ORDER_INPUTS))[places],
+                    context.reshape(-1, len(SUSPECT_INPUTS))[places],
+                ]
             )
         )
         picked.append(places)
@@ -164,7 +175,9 @@ def save(decision: Decision, folder: Path, card: dict[str, Any]) -> None:
     arrays: dict[str, Any] = {}
     for head in ("screen", "cell", "table"):
         trees = getattr(decision, head)
-        arrays |= {f"{head}_{field}": getattr(trees, field) for field in FIELDS} | {f"{head}_base": np.float64(trees.base)}
+        arrays |= {f"{head}_{field}": getattr(trees, field) for field in FIELDS} | {
+            f"{head}_base": np.float64(trees.base)
+        }
     np.savez_compressed(folder / "decision.npz", **arrays)
     (folder / "decision.json").write_text(json.dumps(card, indent=1) + "\n")
 
@@ -192,7 +205,9 @@ def main() -> None:
             print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
         for stage, name in enumerate(("cell", "table")):
             print(name)
-            print_measures([(version.record, version.wrong, pair[stage]) for version, pair in zip(versions, judged, strict=True)])
+            print_measures(
+                [(version.record, version.wrong, pair[stage]) for version, pair in zip(versions, judged, strict=True)]
+            )
     if options.to:
         decision = learn(versions)
         save(decision, options.to, {"version": "1"})

@@ -13,7 +13,16 @@ from rfod._evidence.profile import WrittenTable
 from rfod._evidence.texts import Floats
 
 ORDER_INPUTS = ("between", "run_agreement", "step", "smoothness")
-SUSPECT_INPUTS = ("first", "column_mean", "column_above", "row_rest", "row_mean", "table_mean", "same_value", "rank_in_row")
+SUSPECT_INPUTS = (
+    "first",
+    "column_mean",
+    "column_above",
+    "row_rest",
+    "row_mean",
+    "table_mean",
+    "same_value",
+    "rank_in_row",
+)
 CONTEXT_INPUTS = (*ORDER_INPUTS, *SUSPECT_INPUTS)
 MOST_ODDS = 8.0
 

@@ -42,9 +42,57 @@ NEVER_FALLING = frozenset(
 """Inputs of which more must not lower the probability."""
 
 _GAP_WORDS = frozenset(
-    "n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx xxx * # "
-    "#n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900 "
-    "01/01/1970 1/1/1970 9999-12-31 0000-00-00 00/00/0000".split()
+    [
+        "n/a",
+        "na",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "empty",
+        "missing",
+        "unknown",
+        "unk",
+        "undefined",
+        "unspecified",
+        "tbd",
+        "tba",
+        "?",
+        "??",
+        "???",
+        "-",
+        "--",
+        "---",
+        ".",
+        "..",
+        "x",
+        "xx",
+        "xxx",
+        "*",
+        "#",
+        "#n/a",
+        "#value!",
+        "#ref!",
+        "-1",
+        "-9",
+        "-99",
+        "-999",
+        "-9999",
+        "99",
+        "999",
+        "9999",
+        "99999",
+        "999999",
+        "1900-01-01",
+        "1970-01-01",
+        "01/01/1900",
+        "1/1/1900",
+        "01/01/1970",
+        "1/1/1970",
+        "9999-12-31",
+        "0000-00-00",
+        "00/00/0000",
+    ]
 )
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
@@ -128,7 +176,9 @@ def _forest_inputs(known: ColumnProfile, judged: JudgedTable, j: int, numbers: F
         strange = np.where(observed, -np.log10(share + 1e-4), 0.0)
         own = np.clip(1 - score, 0.0, 1.0)
         rival = np.nan_to_num(cells.expected_share[:, j])
-        odds = np.where(observed, np.log((rival + _SMALL) / (own + _SMALL)), np.log((rival + _SMALL) / (1 - rival + _SMALL)))
+        odds = np.where(
+            observed, np.log((rival + _SMALL) / (own + _SMALL)), np.log((rival + _SMALL) / (1 - rival + _SMALL))
+        )
         unseen = (measured == UNSEEN_SHARE).astype(np.float64)
     elif known.residuals is not None and numbers is not None:
         residual = residual_inputs(known.residuals, numbers, cells.expected[j], measured)

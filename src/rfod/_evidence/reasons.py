@@ -134,7 +134,11 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> str:
         words = _UNITS.get(factor) or (f"one {_UNITS[1 / factor].split()[-2]}th of" if 1 / factor in _UNITS else "")
         if factor == -1.0:
             return "with the other sign it would be as expected"
-        return f"{words} it would be as expected" if words else f"in another unit (times {factor:.4g}) it would be as expected"
+        return (
+            f"{words} it would be as expected"
+            if words
+            else f"in another unit (times {factor:.4g}) it would be as expected"
+        )
     return f"the other columns lead to about {value_text(column, np.array([_rounded(float(expected))]))[0]}"
 
 
@@ -160,7 +164,11 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> str:
 def _regularity(collected: Collected, judged: JudgedTable, row: int, c: int) -> str:
     written = collected.written
     for rule in collected.profile.regularities:
-        if c in rule.columns and rule.kind != "unique" and violations(rule, written.columns, written.numbers, None)[row]:
+        if (
+            c in rule.columns
+            and rule.kind != "unique"
+            and violations(rule, written.columns, written.numbers, None)[row]
+        ):
             return f"{rule.text(collected.profile.names)}, but not here"
     for rule in collected.profile.regularities:
         if c in rule.columns and rule.kind == "unique":

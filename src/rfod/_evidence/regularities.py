@@ -84,7 +84,9 @@ def _is_varied(values: Floats) -> bool:
     return len(known) >= LEAST_ROWS and len(np.unique(known[:SCREENED_ROWS])) > 5
 
 
-def _checked(kind: RuleKind, columns: tuple[int, ...], holds: NDArray[np.bool_], known: NDArray[np.bool_]) -> Regularity | None:
+def _checked(
+    kind: RuleKind, columns: tuple[int, ...], holds: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> Regularity | None:
     n_rows = int(np.count_nonzero(known))
     n_exceptions = int(np.count_nonzero(known & ~holds))
     if n_rows < LEAST_ROWS or n_exceptions > MOST_EXCEPTIONS * n_rows:
@@ -191,7 +193,10 @@ def contained(part: TextColumn, whole: TextColumn) -> NDArray[np.bool_]:
 
 
 def violations(
-    rule: Regularity, columns: Sequence[TextColumn], numbers: Sequence[Floats | None], n_before: NDArray[np.int64] | None
+    rule: Regularity,
+    columns: Sequence[TextColumn],
+    numbers: Sequence[Floats | None],
+    n_before: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_]:
     """(rows,): which rows break a rule. `n_before`: for "unique", how many rows of the training table have the value."""
     first = rule.columns[0]

@@ -153,9 +153,7 @@ class Votes:
     """(rows,): place of that vote in the list of determinants; -1 where there is none."""
 
 
-def vote_inputs(
-    determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool
-) -> Votes:
+def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
     """The votes on each cell of a column. vote_best: rows for the strongest other value less rows for the own one, times
     the log-odds of agreement; the largest, and the mean, of all determinants. vote_rival, vote_dissent: log of the rows
     for and against the other value in that vote; vote_gain: agreement of its determinant over chance."""

@@ -79,6 +79,14 @@ class CellProbabilities:
         codes = np.stack([column.codes for column in collected.written.columns])
         return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
 
+    def muted(self) -> NDArray[np.bool_]:
+        """(rows, modelled columns): cells that are probably wrong by their own evidence; a second fit leaves them out."""
+        found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
+        for c, j in enumerate(self.collected.written.place.tolist()):
+            if j >= 0:
+                found[:, j] = self.first[c] >= WORTH_A_CHECK
+        return found
+
     def above(self, least: float) -> NDArray[np.intp]:
         """(cells, 2): row and column of the cells of at least this probability, most probable first."""
         rows, columns = np.nonzero(self.probability >= least)
