@@ -32,17 +32,27 @@ class FormProfile:
     breaks: Floats
     """(marks,): rows that share a mark from which on it is ordinary; 1 where nothing is rare."""
     n_rows: int
+    longest: int
+    """Letters of the longest text."""
+    floors: Keys
+    """(marks,): rows that a key which is not kept may have; 0 where all keys are kept."""
 
 
-def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
-    """Per mark, (values, groups): the keys of each text; `NO_LETTER` fills rows that have fewer."""
+def marks_of(points: NDArray[np.uint32], longest: int) -> list[Keys]:
+    """Per mark, (values, groups): the keys of each text; `NO_LETTER` fills rows that have fewer. `longest` is the
+    length of the longest text that was counted."""
     classes = letter_classes(points)
     alnum = np.where(classes == LETTER_CLASSES["upper"], LETTER_CLASSES["lower"], classes).astype(np.uint32)
     alnum[(alnum != LETTER_CLASSES["lower"]) & (alnum != LETTER_CLASSES["digit"])] = 0
     length = np.count_nonzero(points, axis=1).astype(np.int64)
     single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum)), length]
     framed = np.pad(classes, ((0, 0), (1, 1)))  # so that the first and the last letter have a place
-    return [key[:, None] for key in single] + [_grams(points, size) for size in (1, 2, 3)] + [_grams(framed, 3)]
+    return [key[:, None] for key in single] + [
+        _grams(points, 1, longest),
+        _grams(points, 2, longest),
+        _grams(points, 3, longest),
+        _grams(framed, 3, framed.shape[1]),
+    ]
 
 
 def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -57,8 +67,9 @@ def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return runs
 
 
-def _grams(points: NDArray[np.uint32], size: int) -> Keys:
-    """(values, groups): each group of so many neighbouring letters."""
+def _grams(points: NDArray[np.uint32], size: int, longest: int) -> Keys:
+    """(values, groups): each group of so many neighbouring letters. The last two letters and the end of the text are a
+    group of three, unless the text is as long as the longest."""
     width = points.shape[1] - size + 1
     if width < 1:
         return np.full((len(points), 1), NO_LETTER)
@@ -66,18 +77,21 @@ def _grams(points: NDArray[np.uint32], size: int) -> Keys:
     for shift in range(size):
         grams = (grams << _BITS) | points[:, shift : shift + width].astype(np.int64)
     inside = points[:, size - 1 : size - 1 + width] != 0
-    return np.where(inside if size < 3 else inside | (points[:, size - 2 : size - 2 + width] != 0), grams, NO_LETTER)
+    if size == 3:
+        inside |= (points[:, 1 : 1 + width] != 0) & (np.arange(2, 2 + width) < longest)
+    return np.where(inside, grams, NO_LETTER)
 
 
 def fit_form(column: TextColumn) -> FormProfile:
     """Count the marks of a column."""
     weights = column.counts
     counted, breaks = [], []
-    for keys in marks_of(column.points):
+    for keys in marks_of(column.points, column.longest):
         counts = KeyCounts.of(*_distinct_pairs(keys, weights), MOST_KEYS)
         counted.append(counts)
         breaks.append(_break(_rarest(counts, keys), weights))
-    return FormProfile(tuple(counted), np.array(breaks), int(weights.sum()))
+    floors = np.zeros(len(MARKS), dtype=np.int64)
+    return FormProfile(tuple(counted), np.array(breaks), int(weights.sum()), column.longest, floors)
 
 
 def _distinct_pairs(keys: Keys, weights: Keys) -> tuple[Keys, Keys]:
@@ -111,8 +125,8 @@ def form_inputs(profile: FormProfile, points: NDArray[np.uint32], is_own: bool) 
     """(values, marks): log of how many times rarer the rarest key of a text is than what is ordinary; 0 for ordinary
     ones. `is_own` says that the texts were counted in the profile."""
     inputs = np.zeros((len(points), len(MARKS)))
-    for number, keys in enumerate(marks_of(points)):
-        rows = _rarest(profile.counts[number], keys).astype(np.float64)
+    for number, keys in enumerate(marks_of(points, profile.longest)):
+        rows = np.maximum(_rarest(profile.counts[number], keys), profile.floors[number]).astype(np.float64)
         rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
         inputs[:, number] = np.maximum(np.log(profile.breaks[number] / rows), 0.0)
     return inputs

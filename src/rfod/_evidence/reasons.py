@@ -67,7 +67,7 @@ def _form(collected: Collected, judged: JudgedTable, row: int, c: int) -> str:
     if marks[mark] <= 0:
         return ""
     number = MARKS.index(mark)
-    keys = marks_of(column.points[column.codes[row]][None])[number][0]
+    keys = marks_of(column.points[column.codes[row]][None], known.form.longest)[number][0]
     rows = known.form.counts[number].find(keys)
     rarest = int(np.argmin(np.where(keys == NO_LETTER, NO_LETTER, rows)))
     n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])

@@ -41,7 +41,7 @@ class Determinant:
     """... and the next one; 0 rows where there is none."""
     second_rows: Keys
     pairs: KeyCounts
-    """Rows with each pair of values, by `pair_keys`."""
+    """Rows with each pair of values, by `pair_keys`; a kept profile leaves out the first two values of each group."""
 
 
 def pair_keys(determining: Keys, determined: Keys) -> Keys:
@@ -153,9 +153,12 @@ class Votes:
     """(rows,): place of that vote in the list of determinants; -1 where there is none."""
 
 
-def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
-    """The votes on each cell of a column. vote_best: rows for the strongest other value less rows for the own one, times
-    the log-odds of agreement; the largest, and the mean, of all determinants. vote_rival, vote_dissent: log of the rows
+def vote_inputs(
+    determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, top_share: float, is_own: bool
+) -> Votes:
+    """The votes on each cell of a column; `top_share` is the share of its most frequent value.
+
+    vote_best: rows for the strongest other value less rows for the own one, times the log-odds of agreement; the largest, and the mean, of all determinants. vote_rival, vote_dissent: log of the rows
     for and against the other value in that vote; vote_gain: agreement of its determinant over chance."""
     column = columns[target]
     n_rows = len(column.codes)
@@ -164,8 +167,6 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
     if not determinants:
         return Votes(inputs, rival_hash, chosen)
     own = np.append(column.hashes, 0)[column.codes]
-    present = column.counts.sum()
-    top_share = column.counts.max(initial=0) / max(1, present)
     best, total, n_votes = np.full(n_rows, -np.inf), np.zeros(n_rows), np.zeros(n_rows)
     for number, vote in enumerate(determinants):
         by = columns[vote.column]
@@ -174,7 +175,9 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
         known = (vote.groups[place] == key) & (by.codes != BLANK)
         is_first = (vote.first[place] == own) & ~column.is_blank
         rival = np.where(is_first, vote.second_rows[place], vote.first_rows[place]).astype(np.float64)
-        rows = vote.pairs.find(pair_keys(key, own)).astype(np.float64) - (1.0 if is_own else 0.0)
+        is_second = (vote.second[place] == own) & (vote.second_rows[place] > 0)
+        rows = np.where(is_second, vote.second_rows[place], vote.pairs.find(pair_keys(key, own)))
+        rows = np.where(is_first, vote.first_rows[place], rows).astype(np.float64) - (1.0 if is_own else 0.0)
         rows = np.where(column.is_blank, 0.0, np.maximum(rows, 0.0))
         certain = min(vote.agreement, MOST_CERTAIN)
         odds = np.log(max(certain, 0.05) / (1 - certain))
