@@ -2,15 +2,14 @@
 
     python -m benchmarks.decision.extract CORPUS --to DIRECTORY [--processes 2] [--mute]
 
-A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows, inputs),
-`order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
+A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows,
+inputs), `order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 import time
 import warnings
@@ -58,7 +57,7 @@ def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
                 codes=np.stack([column.codes for column in collected.written.columns]),
                 wrong=np.stack([column.to_numpy() for column in wrong.columns]).astype(np.int8),
             )
-            os.replace(path.with_suffix(".tmp.npz"), path)
+            path.with_suffix(".tmp.npz").replace(path)
     except Exception as error:
         return f"{version['path']}: {type(error).__name__}: {error}"
     return f"{version['path']} {time.perf_counter() - began:.1f} s" if time.perf_counter() - began > 20 else ""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rfod._evidence.texts import LETTER_CLASSES, Floats, KeyCounts, Keys, TextColumn, hash_rows, letter_classes
 
 MARKS = ("value", "shape", "outline", "letters", "length", "gram1", "gram2", "gram3", "class_gram")
-"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and digits
-only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
+"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and
+digits only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
 MOST_RARE = 0.3
 MOST_KEYS = 50_000  # per mark and column that are kept
 NO_LETTER = np.int64(np.iinfo(np.int64).max)

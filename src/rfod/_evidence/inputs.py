@@ -35,9 +35,15 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Inputs of a cell that follow from its row and the profile alone."""
 CELL_INPUTS = tuple(name for group in GROUPS.values() for name in group)
 NEVER_FALLING = frozenset(
-    [*GROUPS["form"][: len(MARKS)], "padded", "disguised_gap", "type_break", "encoding", *SPELLING_INPUTS]
-    + ["vote_best", "vote_mean", "surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail"]
-    + ["isolation", "rare_sign", *RULE_INPUTS]
+    [
+        *(f"form_{mark}" for mark in MARKS),
+        *("padded", "disguised_gap", "type_break", "encoding"),
+        *SPELLING_INPUTS,
+        *("vote_best", "vote_mean"),
+        *("surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail"),
+        *("isolation", "rare_sign"),
+        *RULE_INPUTS,
+    ]
 )
 """Inputs of which more must not lower the probability."""
 
@@ -209,7 +215,7 @@ def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:
 
 
 def _rule_inputs(profile: Profile, written: WrittenTable, is_own: bool) -> Floats:
-    """(columns, rows, RULE_INPUTS): strength of the strongest rule that a cell's row breaks and the cell takes part in."""
+    """(columns, rows, RULE_INPUTS): strength of the strongest rule on the cell's column that its row breaks."""
     n_rows = len(written.columns[0].codes)
     found = np.zeros((len(written.columns), n_rows, len(RULE_INPUTS)))
     slot = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}

@@ -1,7 +1,7 @@
 """Votes: rows that share the value of a determining column and agree on another value.
 
-A column *determines* another one as far as rows with the same value of the first have the same value of the second. Each
-row is compared with the others of its group, itself left out; gaps have no vote but are judged.
+A column *determines* another one as far as rows with the same value of the first have the same value of the second.
+Each row is compared with the others of its group, itself left out; gaps have no vote but are judged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _group_counts(by: Codes, values: Codes) -> tuple[Keys, Keys, Keys]:
 
 def agreement(by: Codes, values: Codes) -> tuple[float, float]:
     """Share of rows that agree with the others of their group, and share of rows in groups of at least two."""
-    group, value, rows = _group_counts(by, values)
+    group, _, rows = _group_counts(by, values)
     n_rows = int(rows.sum())
     if not n_rows:
         return 0.0, 0.0
@@ -154,9 +154,13 @@ class Votes:
 
 
 def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
-    """The votes on each cell of a column. vote_best: rows for the strongest other value less rows for the own one, times
-    the log-odds of agreement; the largest, and the mean, of all determinants. vote_rival, vote_dissent: log of the rows
-    for and against the other value in that vote; vote_gain: agreement of its determinant over chance."""
+    """The votes on each cell of a column.
+
+    * vote_best     rows for the strongest other value less rows for the own one, times the log-odds of agreement: the
+                    largest of all determinants; vote_mean: their mean
+    * vote_rival    log of 1 + the rows for the other value in the strongest vote; vote_dissent: for the own one
+    * vote_gain     agreement of that vote's determinant over chance
+    """
     column = columns[target]
     n_rows = len(column.codes)
     inputs, rival_hash = np.zeros((n_rows, len(VOTE_INPUTS))), np.zeros(n_rows, dtype=np.int64)
