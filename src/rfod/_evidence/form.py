@@ -42,7 +42,9 @@ def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
     length = np.count_nonzero(points, axis=1).astype(np.int64)
     single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum)), length]
     framed = np.pad(classes, ((0, 0), (1, 1)))  # so that the first and the last letter have a place
-    return [key[:, None] for key in single] + [_grams(points, size) for size in (1, 2, 3)] + [_grams(framed, 3)]
+    ended = np.pad(points, ((0, 0), (0, 1)))  # so that the end of a text is part of its last triple
+    grams = [_grams(points, 1), _grams(points, 2), _grams(ended, 3), _grams(framed, 3)]
+    return [key[:, None] for key in single] + grams
 
 
 def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:

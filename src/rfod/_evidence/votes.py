@@ -139,6 +139,7 @@ def _determinant(columns: Sequence[TextColumn], target: int, j: int, share: floa
 
 
 VOTE_INPUTS = ("vote_best", "vote_mean", "vote_rival", "vote_dissent", "vote_gain")
+CROSS_INPUTS = ("votes_against", "votes_for", "determines_wrong", "determines_right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,10 @@ class Votes:
     """(rows,): hash of the value that most rows vote for in the strongest vote; 0 where there is none."""
     determinant: NDArray[np.int64]
     """(rows,): place of that vote in the list of determinants; -1 where there is none."""
+    margins: Floats
+    """(determinants, rows): what each vote says, above 0 against the cell; 0 where it says nothing."""
+    same_rival: NDArray[np.bool_]
+    """(determinants, rows): whether the vote is for the value of the strongest one."""
 
 
 def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
@@ -165,8 +170,10 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
     n_rows = len(column.codes)
     inputs, rival_hash = np.zeros((n_rows, len(VOTE_INPUTS))), np.zeros(n_rows, dtype=np.int64)
     chosen = np.full(n_rows, -1, dtype=np.int64)
+    margins = np.zeros((len(determinants), n_rows))
+    rivals = np.zeros((len(determinants), n_rows), dtype=np.int64)
     if not determinants:
-        return Votes(inputs, rival_hash, chosen)
+        return Votes(inputs, rival_hash, chosen, margins, rivals == 0)
     own = np.append(column.hashes, 0)[column.codes]
     present = column.counts.sum()
     top_share = column.counts.max(initial=0) / max(1, present)
@@ -191,8 +198,26 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
         gain = (certain - top_share) / max(1e-9, 1 - top_share)
         for place_of, part in ((2, np.log1p(rival)), (3, np.log1p(rows)), (4, np.full(n_rows, gain))):
             inputs[better, place_of] = part[better]
-        rival_hash[better] = np.where(is_first, vote.second[place], vote.first[place])[better]
+        rivals[number] = np.where(is_first, vote.second[place], vote.first[place])
+        margins[number] = np.where(heard, value, 0.0)
+        rival_hash[better] = rivals[number][better]
         chosen[better] = number
     inputs[:, 0] = np.where(n_votes > 0, best, 0.0)
     inputs[:, 1] = total / np.maximum(n_votes, 1)
-    return Votes(inputs, rival_hash, chosen)
+    return Votes(inputs, rival_hash, chosen, margins, rivals == rival_hash)
+
+
+def cross_inputs(determinants: Sequence[Sequence[Determinant]], votes: Sequence[Votes]) -> Floats:
+    """(columns, rows, CROSS_INPUTS): log of 1 + how many determinants vote against a cell, for the same value, and for
+    it; and of the columns that the cell itself determines, how many does it contradict, and agree with? A wrong
+    determining value contradicts several columns, a right one at most the wrong cell."""
+    n_columns, n_rows = len(votes), len(votes[0].rival)
+    found = np.zeros((n_columns, n_rows, len(CROSS_INPUTS)))
+    for target, (chosen, vote) in enumerate(zip(determinants, votes, strict=True)):
+        against, agrees = vote.margins > 0, vote.margins < 0
+        found[target, :, 0] = (against & vote.same_rival).sum(axis=0)
+        found[target, :, 1] = agrees.sum(axis=0)
+        for number, determinant in enumerate(chosen):
+            found[determinant.column, :, 2] += against[number]
+            found[determinant.column, :, 3] += agrees[number]
+    return np.log1p(found)
