@@ -7,7 +7,7 @@ counts that leaves at most `MOST_RARE` of the rows below it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rfod._evidence.texts import LETTER_CLASSES, Floats, KeyCounts, Keys, TextColumn, hash_rows, letter_classes
 
 MARKS = ("value", "shape", "outline", "letters", "length", "gram1", "gram2", "gram3", "class_gram")
-"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and digits
-only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
+"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and
+digits only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
 MOST_RARE = 0.3
 MOST_KEYS = 50_000  # per mark and column that are kept
 NO_LETTER = np.int64(np.iinfo(np.int64).max)
@@ -32,27 +32,21 @@ class FormProfile:
     breaks: Floats
     """(marks,): rows that share a mark from which on it is ordinary; 1 where nothing is rare."""
     n_rows: int
-    longest: int
-    """Letters of the longest text."""
-    floors: Keys
+    floors: Keys = field(default_factory=lambda: np.zeros(len(MARKS), dtype=np.int64))
     """(marks,): rows that a key which is not kept may have; 0 where all keys are kept."""
 
 
-def marks_of(points: NDArray[np.uint32], longest: int) -> list[Keys]:
-    """Per mark, (values, groups): the keys of each text; `NO_LETTER` fills rows that have fewer. `longest` is the
-    length of the longest text that was counted."""
+def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
+    """Per mark, (values, groups): the keys of each text; `NO_LETTER` fills rows that have fewer."""
     classes = letter_classes(points)
     alnum = np.where(classes == LETTER_CLASSES["upper"], LETTER_CLASSES["lower"], classes).astype(np.uint32)
     alnum[(alnum != LETTER_CLASSES["lower"]) & (alnum != LETTER_CLASSES["digit"])] = 0
     length = np.count_nonzero(points, axis=1).astype(np.int64)
     single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum)), length]
     framed = np.pad(classes, ((0, 0), (1, 1)))  # so that the first and the last letter have a place
-    return [key[:, None] for key in single] + [
-        _grams(points, 1, longest),
-        _grams(points, 2, longest),
-        _grams(points, 3, longest),
-        _grams(framed, 3, framed.shape[1]),
-    ]
+    ended = np.pad(points, ((0, 0), (0, 1)))  # so that the end of a text is part of its last triple
+    grams = [_grams(points, 1), _grams(points, 2), _grams(ended, 3), _grams(framed, 3)]
+    return [key[:, None] for key in single] + grams
 
 
 def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -67,9 +61,8 @@ def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return runs
 
 
-def _grams(points: NDArray[np.uint32], size: int, longest: int) -> Keys:
-    """(values, groups): each group of so many neighbouring letters. The last two letters and the end of the text are a
-    group of three, unless the text is as long as the longest."""
+def _grams(points: NDArray[np.uint32], size: int) -> Keys:
+    """(values, groups): each group of so many neighbouring letters."""
     width = points.shape[1] - size + 1
     if width < 1:
         return np.full((len(points), 1), NO_LETTER)
@@ -77,21 +70,18 @@ def _grams(points: NDArray[np.uint32], size: int, longest: int) -> Keys:
     for shift in range(size):
         grams = (grams << _BITS) | points[:, shift : shift + width].astype(np.int64)
     inside = points[:, size - 1 : size - 1 + width] != 0
-    if size == 3:
-        inside |= (points[:, 1 : 1 + width] != 0) & (np.arange(2, 2 + width) < longest)
-    return np.where(inside, grams, NO_LETTER)
+    return np.where(inside if size < 3 else inside | (points[:, size - 2 : size - 2 + width] != 0), grams, NO_LETTER)
 
 
 def fit_form(column: TextColumn) -> FormProfile:
     """Count the marks of a column."""
     weights = column.counts
     counted, breaks = [], []
-    for keys in marks_of(column.points, column.longest):
+    for keys in marks_of(column.points):
         counts = KeyCounts.of(*_distinct_pairs(keys, weights), MOST_KEYS)
         counted.append(counts)
         breaks.append(_break(_rarest(counts, keys), weights))
-    floors = np.zeros(len(MARKS), dtype=np.int64)
-    return FormProfile(tuple(counted), np.array(breaks), int(weights.sum()), column.longest, floors)
+    return FormProfile(tuple(counted), np.array(breaks), int(weights.sum()))
 
 
 def _distinct_pairs(keys: Keys, weights: Keys) -> tuple[Keys, Keys]:
@@ -125,7 +115,7 @@ def form_inputs(profile: FormProfile, points: NDArray[np.uint32], is_own: bool) 
     """(values, marks): log of how many times rarer the rarest key of a text is than what is ordinary; 0 for ordinary
     ones. `is_own` says that the texts were counted in the profile."""
     inputs = np.zeros((len(points), len(MARKS)))
-    for number, keys in enumerate(marks_of(points, profile.longest)):
+    for number, keys in enumerate(marks_of(points)):
         rows = np.maximum(_rarest(profile.counts[number], keys), profile.floors[number]).astype(np.float64)
         rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
         inputs[:, number] = np.maximum(np.log(profile.breaks[number] / rows), 0.0)

@@ -187,7 +187,7 @@ def _frequent(column: TextColumn) -> tuple[tuple[str, ...], Keys]:
 
 
 def _candidates(written: WrittenTable, model: Model) -> list[Sequence[int]]:
-    """Per column, which other columns may determine it: all, or in wide tables those that its forest finds important."""
+    """Per column, which others may determine it: all, or in wide tables those that its forest finds important."""
     n_columns = len(written.columns)
     if n_columns <= SCREENED_COLUMNS:
         return [range(n_columns)] * n_columns

@@ -15,7 +15,7 @@ from rfod._evidence.numbers import N_EXTREMES, N_QUANTILES, NumberProfile, Resid
 from rfod._evidence.profile import FACTS, ColumnProfile, Profile
 from rfod._evidence.regularities import MOST_RULES, Regularity, RuleKind
 from rfod._evidence.spelling import SpellingProfile, Vocabulary
-from rfod._evidence.texts import LONGEST, KeyCounts, Keys
+from rfod._evidence.texts import KeyCounts, Keys
 from rfod._evidence.votes import MOST_DETERMINANTS, Determinant
 from rfod._io.fields import Arrays, Field
 from rfod._model import persist
@@ -38,7 +38,6 @@ FIELDS = {
     "evidence.is_number": Field(np.uint8, ("judged",), 0, 1),
     "evidence.decimals": Field(np.int64, ("judged",), 0, _ROWS),
     "evidence.facts": Field(np.float64, ("judged", "facts"), -1e3, 1e3),
-    "form.longest": Field(np.int64, ("judged",), 1, LONGEST),
     "form.n_rows": Field(np.int64, ("judged",), 0, _ROWS),
     "form.breaks": Field(np.float64, ("judged", "marks"), 1, _ROWS),
     "form.floors": Field(np.int64, ("judged", "marks"), 0, _ROWS),
@@ -107,7 +106,6 @@ class Evidence:
             "evidence.is_number": [column.is_number for column in columns],
             "evidence.decimals": [column.decimals for column in columns],
             "evidence.facts": [column.facts for column in columns],
-            "form.longest": [column.form.longest for column in columns],
             "form.n_rows": [column.form.n_rows for column in columns],
             "form.breaks": [column.form.breaks for column in columns],
             "form.floors": [column.form.floors for column in columns],
@@ -235,7 +233,6 @@ def _form(arrays: Arrays, ends: Arrays, c: int) -> FormProfile:
         tuple(KeyCounts(arrays["form.keys"][part], arrays["form.counts"][part]) for part in tables),
         arrays["form.breaks"][c],
         int(arrays["form.n_rows"][c]),
-        int(arrays["form.longest"][c]),
         arrays["form.floors"][c],
     )
 

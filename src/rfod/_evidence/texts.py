@@ -56,11 +56,6 @@ class TextColumn:
         """(values, letters): code points, 0 behind the end."""
         return code_points(self.values)
 
-    @property
-    def longest(self) -> int:
-        """Letters of the longest text, as far as they are looked at; at least 1."""
-        return int(self.points.shape[1])
-
     @cached_property
     def decimals(self) -> int:
         """How many decimals most rows have."""
