@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._evidence.wrong_cells import HIDDEN
 from rfod._findings.conditions import Condition, joined, name_text
 from rfod._findings.findings import RARE, Findings, Positions, RowLabels
 from rfod._findings.reasons import Contrast, Reasons, walk
@@ -33,7 +34,6 @@ from rfod._table.values import UNSEEN
 
 Mask = NDArray[np.bool_]
 LEVEL = 0.9  # of intervals
-HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)
