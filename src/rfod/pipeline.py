@@ -68,8 +68,8 @@ def scan_table(
     lines: NDArray[np.int64] | None = None,
     executor: Executor | None = None,
 ) -> tuple[Model, Detection]:
-    """`fit_detect` with two fits: cells that are probably wrong after the first, and the worst rows, are left out of the
-    second."""
+    """`fit_detect` with two fits: the worst rows, and cells that are probably wrong after the first, are left out of
+    the second."""
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
     trained = fit.train()
     first = fit.judge(trained)

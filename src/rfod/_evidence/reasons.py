@@ -19,7 +19,11 @@ from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line, value_text
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
-_GRAMS = {"gram1": ("the letter", 1), "gram2": ("the letters", 2), "gram3": ("the letters", 3)}
+_GRAMS = {
+    "gram1": ("the letter", "stands", 1),
+    "gram2": ("the letters", "stand", 2),
+    "gram3": ("the letters", "stand", 3),
+}
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
@@ -90,10 +94,10 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])
     times = "in this cell only" if n_rows == 1 else f"in {n_rows:,} cells"
     if mark in _GRAMS:
-        word, size = _GRAMS[mark]
+        subject, verb, size = _GRAMS[mark]
         letters = one_line(text[rarest : rarest + size])
         sort = f"has the letter '{letters}'" if size <= MOST_LETTERS else "has letters that hardly occur together"
-        return f"{word} '{letters}' {'stand' if size > 1 else 'stands'} {times} (others in at least {usual:,})", sort
+        return f"{subject} '{letters}' {verb} {times} (others in at least {usual:,})", sort
     if mark == "length":
         return f"its length of {len(text)} occurs {times} (others in at least {usual:,})", "has an unusual length"
     if mark == "value":
