@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -219,6 +220,11 @@ class Detection:
         return CellProbabilities(self.judged, self.judged.table)
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether cells have a probability: those of the rows of the fit, and new rows of a model that keeps evidence."""
+        return self.judged.is_own
+
+    @property
     def cell_probability(self) -> Floats:
         """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`, also
         those that are not modelled. See docs/wrong-cells.md."""
@@ -228,6 +234,15 @@ class Detection:
     def judged_columns(self) -> tuple[str, ...]:
         """Names of the columns of `cell_probability`: those of the table but for excluded ones."""
         return self.probabilities.names
+
+    def probable_cells(self, above: float = WORTH_A_CHECK) -> NDArray[np.bool_]:
+        """(rows, modelled columns): which cells have at least this probability of being wrong."""
+        place = {name: c for c, name in enumerate(self.judged_columns)}
+        found = np.zeros(self.cell_scores.shape, dtype=np.bool_)
+        for j, name in enumerate(self.columns):
+            if name in place:
+                found[:, j] = self.cell_probability[:, place[name]] >= above
+        return found
 
     def wrong_cells(self, above: float = WORTH_A_CHECK) -> Any:
         """Cells of at least this probability of being wrong, most probable first, as a frame of the table's library.
@@ -268,7 +283,27 @@ class Detection:
 
     def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
         """`explain` for many rows at once, which is much faster."""
-        return self.explainer.explain_rows(self.positions(picked), n_cells)
+        return self.explain_hidden(self.positions(picked), n_cells)
+
+    def explain_hidden(self, rows: Positions, n_cells: int, hidden: Collection[str] = ()) -> list[RowExplanation]:
+        """`explain_rows` for rows given by position, without the values of `hidden` columns; for reports."""
+        explained = self.explainer.explain_rows(rows, n_cells, hidden)
+        if not self.has_probabilities:
+            return explained
+        order = np.argsort(-self.cell_probability[rows], axis=1, kind="stable")
+        cells = [
+            (row, c)
+            for row, columns in zip(rows.tolist(), order.tolist(), strict=True)
+            for c in columns
+            if self.cell_probability[row, c] >= WORTH_A_CHECK
+        ]
+        wrong: dict[int, list[WrongCell]] = {}
+        for cell in self.probabilities.describe(cells, hidden):
+            wrong.setdefault(cell.row, []).append(replace(cell, row=cell.row + self.labels.first_row))
+        return [
+            replace(row, wrong=tuple(wrong.get(position, ())))
+            for row, position in zip(explained, rows.tolist(), strict=True)
+        ]
 
     def patterns(self, picked: Picked = None, *, fdr: float | None = None) -> list[Pattern]:
         """What many findings have in common, most frequent first: cells to blame, by column, way and condition.

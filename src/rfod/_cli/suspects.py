@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rfod._cli.console import shown
 from rfod._cli.findings import cell_sentence, finding_json, place_fields, place_of
-from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell
+from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.suspects import SUSPECT_FIELDS, by_pattern, suspect_arrays, suspect_patterns
 from rfod._table.encode import one_line
@@ -72,7 +72,8 @@ class ScanFindings:
         found, labels = self.found, self.found.labels
         cells = []
         for cell in self.found.suspects(self.written_above)[:most]:
-            place: dict[str, Any] = {"row": cell.row, "line": None if labels.lines is None else int(labels.lines[cell.row])}
+            line = None if labels.lines is None else int(labels.lines[cell.row])
+            place: dict[str, Any] = {"row": cell.row, "line": line}
             if labels.keys is not None:
                 key = labels.keys[cell.row].as_py()
                 place["key"] = key if isinstance(key, int | bool | None) else str(key)
@@ -156,16 +157,11 @@ def _change(cell: WrongCell) -> Text:
     text = Text(shown(_observed(cell)), style="red")
     if cell.suggested is not None:
         text = text + Text(" → ") + Text(shown(one_line(cell.suggested)), style="green")
-    return text + Text(f" (probability {_probability(cell.probability)})")
+    return text + Text(f" (probability {probability_text(cell.probability)})")
 
 
 def _observed(cell: WrongCell) -> str:
     return "missing" if cell.observed is None else one_line(cell.observed)
-
-
-def _probability(value: float) -> str:
-    """In two digits, and never certain."""
-    return f"{min(value, 0.99):.2f}" if value < 0.995 else "over 0.99"
 
 
 def _cells(n: int) -> str:

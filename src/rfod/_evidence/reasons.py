@@ -25,6 +25,8 @@ _GRAMS = {
     "gram3": ("the letters", "stand", 3),
 }
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
+CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
+NEAR_UNIT = 0.5  # share of the expected value that it may then be away
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
@@ -156,9 +158,8 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
         return f"the other columns lead to '{text}' ({share:.0f} %)", "is not what the other columns lead to"
     if not np.isfinite(expected):
         return NOTHING
-    numbers = collected.written.numbers[c]
-    if collected.inputs.values[c, row, _PLACE["unit"]] > 1.5 and numbers is not None:
-        factor = best_unit(float(numbers[row]), float(expected))
+    factor = clear_unit(collected, row, c, float(expected))
+    if factor is not None:
         words = _UNITS.get(factor) or (f"one {_UNITS[1 / factor].split()[-2]}th of" if 1 / factor in _UNITS else "")
         if factor == -1.0:
             return "with the other sign it would be as expected", "has the wrong sign"
@@ -166,6 +167,15 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
         return f"{words} would be as expected", f"would be as expected times {factor:.4g}"
     about = value_text(column, np.array([_rounded(float(expected))]))[0]
     return f"the other columns lead to about {about}", "is not what the other columns lead to"
+
+
+def clear_unit(collected: Collected, row: int, c: int, expected: float) -> float | None:
+    """The factor that makes a number what was expected of it; None where none clearly does."""
+    numbers = collected.written.numbers[c]
+    if numbers is None or collected.inputs.values[c, row, _PLACE["unit"]] <= CLEAR_UNIT:
+        return None
+    factor = best_unit(float(numbers[row]), expected)
+    return factor if abs(float(numbers[row]) * factor - expected) <= NEAR_UNIT * abs(expected) else None
 
 
 def _rounded(value: float) -> float:

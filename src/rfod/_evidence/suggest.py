@@ -7,15 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rfod._evidence.collect import Collected
-from rfod._evidence.inputs import CELL_INPUTS
-from rfod._evidence.numbers import best_unit
-from rfod._evidence.reasons import Broken
+from rfod._evidence.reasons import Broken, clear_unit
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import value_text
-
-_UNIT = CELL_INPUTS.index("unit")
-CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
 
 
 def suggest(
@@ -87,9 +82,8 @@ def _expected(collected: Collected, judged: JudgedTable, row: int, c: int) -> st
         return None
     numbers = collected.written.numbers[c]
     if column.kind == "numeric" and numbers is not None:
-        if collected.inputs.values[c, row, _UNIT] > CLEAR_UNIT:
-            return as_written(collected, c, float(numbers[row]) * best_unit(float(numbers[row]), float(expected)))
-        return as_written(collected, c, float(expected))
+        factor = clear_unit(collected, row, c, float(expected))
+        return as_written(collected, c, float(expected) if factor is None else float(numbers[row]) * factor)
     return value_text(column, np.array([expected]))[0]
 
 

@@ -27,6 +27,7 @@ WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for 
 LEAST_SAID = 0.3  # log-odds
 MOST_SAID = 2  # reasons of a sentence; `evidence` names all
 HIDDEN = "hidden"
+_UNIQUE = CELL_INPUTS.index("unique_rule")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class WrongCell:
     """In which way it is wrong, after the name of its column: "is not a number". Cells of one pattern have one sort."""
 
     @property
+    def sentence(self) -> str:
+        """The reason with what to put in the place of the cell, and how likely it is wrong."""
+        instead = "" if self.suggested is None else f"; suggested '{one_line(self.suggested)}'"
+        return f"{self.reason}{instead} (probability {probability_text(self.probability)})"
+
+    @property
     def because(self) -> str:
         """The reason without the column and what stands there."""
         return self.reason.removeprefix(f"{_start(self.column, self.observed)}: ")
@@ -65,7 +72,7 @@ class WrongCell:
         return vars(self) | {"evidence": list(self.evidence)}
 
     def __str__(self) -> str:
-        return self.reason
+        return self.sentence
 
 
 class CellProbabilities:
@@ -108,7 +115,10 @@ class CellProbabilities:
         """(rows,): which rows break a regularity of the training table."""
         if rule not in self._broken:
             written = self.collected.written
-            self._broken[rule] = violations(rule, written.columns, written.numbers, None)
+            if rule.kind == "unique" and not self._judged.is_own:  # compared with the training table
+                self._broken[rule] = self.collected.inputs.values[rule.columns[0], :, _UNIQUE] > 0
+            else:
+                self._broken[rule] = violations(rule, written.columns, written.numbers, None)
         return self._broken[rule]
 
     def muted(self) -> NDArray[np.bool_]:
@@ -171,8 +181,13 @@ def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str
     return f"{start}: {'; '.join(said)}" if said else start
 
 
+def probability_text(value: float) -> str:
+    """A probability in two digits that is never certain."""
+    return "over 0.99" if value >= 0.995 else f"{value:.2f}"
+
+
 def _start(name: str, observed: str | None) -> str:
     return f"{one_line(name)} is " + ("missing" if observed is None else f"'{one_line(observed)}'")
 
 
-__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell"]
+__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell", "probability_text"]
