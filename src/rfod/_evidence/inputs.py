@@ -47,9 +47,9 @@ NEVER_FALLING = frozenset(
 )
 """Inputs of which more must not lower the probability."""
 
-_GAPS = """n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx xxx
-* # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900 01/01/1970
-1/1/1970 9999-12-31 0000-00-00 00/00/0000"""
+_GAPS = """n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx
+xxx * # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900
+01/01/1970 1/1/1970 9999-12-31 0000-00-00 00/00/0000"""
 _GAP_WORDS = frozenset(_GAPS.split())
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
