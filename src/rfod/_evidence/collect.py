@@ -29,7 +29,7 @@ from rfod._model.model import Model
 from rfod._table.table import Table
 from rfod.exceptions import ParameterError
 
-MOST_ROWS = 50_000  # of the training table that a kept profile is made from; of 200,000 distinct numbers it takes as long as a fit
+MOST_ROWS = 50_000  # of the training table that are profiled; 200,000 distinct numbers take as long as their forests
 
 
 @dataclass(frozen=True, eq=False)

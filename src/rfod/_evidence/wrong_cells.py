@@ -174,6 +174,24 @@ class CellProbabilities:
         return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
 
 
+def judge_cells(
+    judged: JudgedTable, rows: NDArray[np.intp], columns: NDArray[np.intp]
+) -> tuple[Floats, list[str | None]]:
+    """(cells,): how likely cells of new rows are wrong, given by row and modelled column; and for those worth a check
+    what to put in their place. Other rows of the table are not looked at."""
+    wanted, at = np.unique(rows, return_inverse=True)
+    if not len(wanted):
+        return np.zeros(0), []
+    part = judged.take(wanted)
+    found = CellProbabilities(part, part.table)
+    place = np.zeros(len(judged.names), dtype=np.intp)
+    of_columns = found.collected.written.place
+    place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
+    chance = found.probability[at, place[columns]]
+    cells = zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True)
+    return chance, [found.describe([(row, c)])[0].suggested if worth else None for row, c, worth in cells]
+
+
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
@@ -190,4 +208,13 @@ def _start(name: str, observed: str | None) -> str:
     return f"{one_line(name)} is " + ("missing" if observed is None else f"'{one_line(observed)}'")
 
 
-__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell", "probability_text"]
+__all__ = [
+    "CELL_INPUTS",
+    "HIDDEN",
+    "WORTH_A_CHECK",
+    "WRONG",
+    "CellProbabilities",
+    "WrongCell",
+    "judge_cells",
+    "probability_text",
+]
