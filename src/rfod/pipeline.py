@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.bounds import bounded
-from rfod._evidence.collect import MOST_ROWS, learn_profile
+from rfod._evidence.collect import learn_profile, profiled_rows
 from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import LeftOut, Trained, train
 from rfod._model.judge import judge, read_rows
@@ -125,7 +125,7 @@ class _Fit:
         """The model with the evidence that it keeps; `found` are its own rows, where they were judged."""
         if not self.params.keep_evidence:
             return trained
-        if found is not None and len(found) <= MOST_ROWS:
+        if found is not None and len(found) == len(profiled_rows(trained.model)):
             profile = bounded(found.probabilities.collected.profile)
         else:
             profile = learn_profile(trained.model, self.table, trained.rows, self.executor)

@@ -102,7 +102,7 @@ def words_of(texts: tuple[str, ...] | list[str]) -> tuple[list[str], NDArray[np.
     """Distinct words in lower case; which word and which text, for each occurrence."""
     number: dict[str, int] = {}
     words, owners = [], []
-    for place, text in enumerate(texts):
+    for place, text in enumerate(texts if _WORD.search("\n".join(texts)) else ()):
         for word in dict.fromkeys(_WORD.findall(text.lower())):
             words.append(number.setdefault(word, len(number)))
             owners.append(place)
