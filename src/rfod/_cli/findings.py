@@ -82,7 +82,7 @@ def rows_schema(key_type: pa.DataType | None) -> pa.Schema:
     return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
 
 
-def cells_schema(key_type: pa.DataType | None, with_evidence: bool) -> pa.Schema:
+def cells_schema(key_type: pa.DataType | None, with_evidence: bool = True) -> pa.Schema:
     """One line per scored cell of a finding; how likely it is wrong where the model keeps evidence."""
     evidence = [pa.field("probability", pa.float64()), pa.field("suggested", pa.string())] if with_evidence else []
     return pa.schema([*place_fields(key_type), *FIELDS, *evidence])
