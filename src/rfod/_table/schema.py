@@ -199,6 +199,8 @@ def _describe(
     arrow_type = draft.arrow_type or rules.default_type  # "string" whichever of Arrow's text types came
     if is_kept or (draft.arrow_type and pa.types.is_integer(values.type)):
         arrow_type = str(values.type)
+    if isinstance(rules, Categorical) and from_text:  # categories as written, whatever they were parsed as before
+        arrow_type = rules.default_type
     facts = replace(draft, arrow_type=arrow_type, categories=categories, from_text=from_text)
     facts = replace(facts, n_missing=len(values) - n_present, n_distinct=n_distinct)
     unread = f"{n_unread:,} of {name!r} (as {draft.kind})" if n_unread else ""

@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rfod._check.selfcheck import SelfCheck
-from rfod._findings.explanations import HIDDEN, CellExplanation, RowExplanation
+from rfod._evidence.wrong_cells import HIDDEN
+from rfod._findings.explanations import CellExplanation, RowExplanation
 from rfod._findings.findings import Findings, Rule
 from rfod._findings.patterns import find_patterns
 from rfod._table.columns import Column
