@@ -85,7 +85,7 @@ def _cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) -
         vote = vote_inputs(profile.determinants[c], written.columns, c, top_share, judged.is_own)
         spellings.append(spelling)
         votes.append(vote)
-        form = form_inputs(known.form, column.points, judged.is_own)
+        form = form_inputs(known.form, column, judged.is_own)
         near = np.stack([spelling.near, spelling.near_digits, spelling.near_word], axis=1)
         parts = [
             np.vstack([form, np.zeros(form.shape[1])])[column.codes],

@@ -15,6 +15,7 @@ from rfod._evidence.numbers import best_unit
 from rfod._evidence.profile import FACTS
 from rfod._evidence.regularities import Regularity
 from rfod._evidence.spelling import NOT_NEAR
+from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line, value_text
 
@@ -90,7 +91,7 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     if marks[mark] <= 0:
         return NOTHING
     number = MARKS.index(mark)
-    keys = marks_of(column.points[column.codes[row]][None])[number][0]
+    keys = marks_of(code_points([text]))[number][0]
     rows = known.form.counts[number].find(keys)
     rarest = int(np.argmin(np.where(keys == NO_LETTER, NO_LETTER, rows)))
     n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])

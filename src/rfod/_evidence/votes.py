@@ -134,7 +134,7 @@ def _determinant(columns: Sequence[TextColumn], target: int, j: int, share: floa
         first_rows=rows[start][order],
         second=np.where(has_second, values.hashes[value[next_place]], 0)[order],
         second_rows=np.where(has_second, rows[next_place], 0)[order],
-        pairs=KeyCounts.of(keys, rows, MOST_PAIRS),
+        pairs=KeyCounts.of(keys, rows).most_frequent(MOST_PAIRS),
     )
 
 
