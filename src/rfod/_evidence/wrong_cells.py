@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.collect import Collected, collect
-from rfod._evidence.decision import Decision, load_decision
+from rfod._evidence.context import Suspicion, column_order
+from rfod._evidence.decision import SCREENED, Decision, load_decision
 from rfod._evidence.inputs import CELL_INPUTS, GROUPS, group_of
 from rfod._evidence.reasons import Reason, reasons_of
-from rfod._evidence.regularities import Regularity, violations
+from rfod._evidence.regularities import Regularity
 from rfod._evidence.suggest import suggest
 from rfod._evidence.texts import Floats
 from rfod._model.judged import JudgedTable
@@ -27,7 +28,6 @@ WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for 
 LEAST_SAID = 0.3  # log-odds
 MOST_SAID = 2  # reasons of a sentence; `evidence` names all
 HIDDEN = "hidden"
-_UNIQUE = CELL_INPUTS.index("unique_rule")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,6 @@ class CellProbabilities:
 
     def __init__(self, judged: JudgedTable, table: Table) -> None:
         self._judged, self._table = judged, table
-        self._broken: dict[Regularity, NDArray[np.bool_]] = {}
 
     @cached_property
     def decision(self) -> Decision:
@@ -100,26 +99,29 @@ class CellProbabilities:
     @cached_property
     def first(self) -> Floats:
         """(columns, rows): probability from the row and the profile alone."""
-        return self.decision.first(self.collected.inputs.values)
+        inputs = self.collected.inputs
+        found = np.empty((len(self.names), len(self._judged)))
+        for c in range(len(found)):
+            found[c] = self.decision.first(inputs.column(c).values)
+            inputs.keep(c, np.flatnonzero(found[c] >= SCREENED))
+        return found
 
     @cached_property
     def probability(self) -> Floats:
         """(rows, columns): how likely each cell is wrong."""
         if not self._judged.is_own:
             return self.first.T
-        collected = self.collected
-        codes = np.stack([column.codes for column in collected.written.columns])
-        return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
+        collected, suspicion, found = self.collected, Suspicion(self.first), self.first.copy()
+        for c, column in enumerate(collected.written.columns):
+            rows = np.flatnonzero(self.first[c] >= SCREENED)
+            own = collected.inputs.cells(c, rows).values
+            order, context = column_order(collected.written, c)[rows], suspicion.inputs(c, column.codes)[rows]
+            found[c, rows] = self.decision.in_context(own, order, context)
+        return found.T
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""
-        if rule not in self._broken:
-            written = self.collected.written
-            if rule.kind == "unique" and not self._judged.is_own:  # compared with the training table
-                self._broken[rule] = self.collected.inputs.values[rule.columns[0], :, _UNIQUE] > 0
-            else:
-                self._broken[rule] = violations(rule, written.columns, written.numbers, None)
-        return self._broken[rule]
+        return self.collected.inputs.broken(rule)
 
     def muted(self) -> NDArray[np.bool_]:
         """(rows, modelled columns): cells that are probably wrong by their own evidence, left out of a second fit."""
@@ -137,18 +139,21 @@ class CellProbabilities:
 
     def describe(self, cells: Iterable[Sequence[int]], hidden: Collection[str] = ()) -> list[WrongCell]:
         """Cells, given by row and column, with their reasons; values of `hidden` columns are not told."""
-        return [self._describe(int(row), int(column), hidden) for row, column in cells]
+        wanted = [(int(row), int(column)) for row, column in cells]
+        by_column = sorted(range(len(wanted)), key=lambda place: wanted[place][1])  # inputs are made by column
+        found = {place: self._describe(*wanted[place], hidden) for place in by_column}
+        return [found[place] for place in range(len(wanted))]
 
     def _describe(self, row: int, c: int, hidden: Collection[str]) -> WrongCell:
         column = self.collected.written.columns[c]
         code = int(column.codes[row])
         groups = self._weighed_groups(row, c)
-        reasons = reasons_of(self.collected, self._judged, row, c, groups, self.broken, hidden)
+        reasons = reasons_of(self.collected, self._judged, row, c, groups, hidden)
         found = WrongCell(
             row=row,
             column=column.name,
             observed=None if code < 0 else column.values[code],
-            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons], self.broken),
+            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons]),
             probability=float(self.probability[row, c]),
             kind=reasons[0].group,
             evidence=tuple(reason.group for reason in reasons),
@@ -162,7 +167,7 @@ class CellProbabilities:
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
         """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
-        own = self.collected.inputs.values[c, row]
+        own = self.collected.inputs.cell(c, row).values[0]
         places = group_of()
         without = np.repeat(own[None], 1 + len(GROUPS), axis=0)
         for number, members in enumerate(places.values()):
