@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -221,7 +221,7 @@ class Detection:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether cells have a probability: those of the rows of the fit, and new rows of a model that keeps evidence."""
+        """Whether cells have a probability: rows of the fit, and new rows of a model that keeps evidence."""
         return self.judged.is_own
 
     @property
@@ -283,11 +283,8 @@ class Detection:
 
     def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
         """`explain` for many rows at once, which is much faster."""
-        return self.explain_hidden(self.positions(picked), n_cells)
-
-    def explain_hidden(self, rows: Positions, n_cells: int, hidden: Collection[str] = ()) -> list[RowExplanation]:
-        """`explain_rows` for rows given by position, without the values of `hidden` columns; for reports."""
-        explained = self.explainer.explain_rows(rows, n_cells, hidden)
+        rows = self.positions(picked)
+        explained = self.explainer.explain_rows(rows, n_cells)
         if not self.has_probabilities:
             return explained
         order = np.argsort(-self.cell_probability[rows], axis=1, kind="stable")
@@ -298,7 +295,7 @@ class Detection:
             if self.cell_probability[row, c] >= WORTH_A_CHECK
         ]
         wrong: dict[int, list[WrongCell]] = {}
-        for cell in self.probabilities.describe(cells, hidden):
+        for cell in self.probabilities.describe(cells):
             wrong.setdefault(cell.row, []).append(replace(cell, row=cell.row + self.labels.first_row))
         return [
             replace(row, wrong=tuple(wrong.get(position, ())))

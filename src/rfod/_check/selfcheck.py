@@ -35,7 +35,7 @@ class Trial:
     n_false: int
     """Findings in the column in rows without an error."""
     n_probable: int | None = None
-    """Errors among them that are at least worth a check (probability 0.5 and more); None for a model without evidence."""
+    """Errors of a probability of 0.5 and more; None for a model without evidence."""
 
     @property
     def n_findings(self) -> int:
@@ -79,8 +79,8 @@ class SelfCheck:
         return share(self._sum("n_found", column, kind), self._sum("n_errors", column, kind))
 
     def probable_recall(self, *, column: str | None = None, kind: str | None = None) -> float:
-        """Share of the errors with a probability of 0.5 and more, by all evidence (`Detection.wrong_cells`). NaN without
-        errors, and for a model without evidence."""
+        """Share of the errors with a probability of 0.5 and more, by all evidence (`Detection.wrong_cells`). NaN
+        without errors, and for a model without evidence."""
         if not self.has_probabilities:
             return math.nan
         return share(self._sum("n_probable", column, kind), self._sum("n_errors", column, kind))
