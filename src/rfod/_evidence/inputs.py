@@ -96,19 +96,28 @@ class CellInputs:
     def column(self, c: int) -> ColumnInputs:
         """All cells of a column."""
         if self._last is None or self._last[0] != c:
-            with np.errstate(all="ignore"):  # numbers near the ends of the scale
-                self._last = c, self._make(c)
+            self._last = c, self.make(c)
         return self._last[1]
 
-    def keep(self, c: int, rows: NDArray[np.intp]) -> None:
-        """Hold the cells of some rows of a column ready, as far as there is room."""
-        if sum(len(kept.rows) for kept in self._kept.values()) + len(rows) <= KEPT_CELLS:
-            self._kept[c] = self.column(c).take(rows)
+    def prepare(self) -> None:
+        """Make what several columns need, before threads ask for it."""
+        judged = self._judged
+        self._cross_counts, self._broken, judged.surprise, judged.p_values, judged.weights  # noqa: B018
+
+    def make(self, c: int) -> ColumnInputs:
+        """All cells of a column, made anew; several threads may do so."""
+        with np.errstate(all="ignore"):  # numbers near the ends of the scale
+            return self._make(c)
+
+    def keep(self, c: int, cells: ColumnInputs) -> None:
+        """Hold cells of a column ready, as far as there is room."""
+        if sum(len(kept.rows) for kept in self._kept.values()) + len(cells.rows) <= KEPT_CELLS:
+            self._kept[c] = cells
 
     def cells(self, c: int, rows: NDArray[np.intp]) -> ColumnInputs:
         """The cells of some rows of a column."""
         kept = self._kept.get(c)
-        return kept if kept is not None and np.array_equal(kept.rows, rows) else self.column(c).take(rows)
+        return kept if kept is not None and np.array_equal(kept.rows, rows) else self.make(c).take(rows)
 
     def cell(self, c: int, row: int) -> ColumnInputs:
         """One cell."""

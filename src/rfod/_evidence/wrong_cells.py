@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
 from rfod._evidence.decision import SCREENED, Decision, load_decision
-from rfod._evidence.inputs import CELL_INPUTS, GROUPS, group_of
+from rfod._evidence.inputs import CELL_INPUTS, GROUPS, CellInputs, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
 from rfod._evidence.suggest import suggest
 from rfod._evidence.texts import Floats
+from rfod._model.executor import Threads
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line
 from rfod._table.table import Table
@@ -101,9 +102,11 @@ class CellProbabilities:
         """(columns, rows): probability from the row and the profile alone."""
         inputs = self.collected.inputs
         found = np.empty((len(self.names), len(self._judged)))
-        for c in range(len(found)):
-            found[c] = self.decision.first(inputs.column(c).values)
-            inputs.keep(c, np.flatnonzero(found[c] >= SCREENED))
+        inputs.prepare()
+        results = Threads(self._judged.n_jobs).map(_judge_column, range(len(found)), [inputs, self.decision])
+        for c, (chance, suspects) in enumerate(results):
+            found[c] = chance
+            inputs.keep(c, suspects)
         return found
 
     @cached_property
@@ -111,13 +114,8 @@ class CellProbabilities:
         """(rows, columns): how likely each cell is wrong."""
         if not self._judged.is_own:
             return self.first.T
-        collected, suspicion, found = self.collected, Suspicion(self.first), self.first.copy()
-        for c, column in enumerate(collected.written.columns):
-            rows = np.flatnonzero(self.first[c] >= SCREENED)
-            own = collected.inputs.cells(c, rows).values
-            order, context = column_order(collected.written, c)[rows], suspicion.inputs(c, column.codes)[rows]
-            found[c, rows] = self.decision.in_context(own, order, context)
-        return found.T
+        handles = [self.collected, Suspicion(self.first), self.first, self.decision]
+        return np.stack(list(Threads(self._judged.n_jobs).map(_judge_in_context, range(len(self.first)), handles))).T
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""
@@ -177,6 +175,24 @@ class CellProbabilities:
         order = sorted(falls, key=lambda group: -falls[group])
         strongest = max(falls[order[0]], LEAST_SAID)
         return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
+
+
+def _judge_column(c: int, inputs: CellInputs, decision: Decision) -> tuple[Floats, ColumnInputs]:
+    """First probabilities of a column, and its cells that are looked at further."""
+    made = inputs.make(c)
+    chance = decision.first(made.values)
+    return chance, made.take(np.flatnonzero(chance >= SCREENED))
+
+
+def _judge_in_context(c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: Decision) -> Floats:
+    """Probabilities of a column with the context of the table."""
+    rows = np.flatnonzero(first[c] >= SCREENED)
+    found: Floats = first[c].copy()
+    own = collected.inputs.cells(c, rows).values
+    codes = collected.written.columns[c].codes
+    order, context = column_order(collected.written, c)[rows], suspicion.inputs(c, codes)[rows]
+    found[rows] = decision.in_context(own, order, context)
+    return found
 
 
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
