@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from rfod._evidence.stored import load_model
 from rfod._findings.findings import FIELDS, RARE, Findings
 from rfod._model.model import Model
-from rfod._model.persist import load_model
 from rfod._table.table import listed
 from rfod.detection import Detection
 from rfod.detector import RFOD

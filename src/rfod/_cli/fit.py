@@ -34,9 +34,9 @@ def fit(
 
     from rfod._cli.console import Reporter, naming
     from rfod._cli.inputs import check_output, check_training, one_source, sample_table
+    from rfod._evidence.stored import save_model
     from rfod._io.source_stats import SourceStats, attach_stats
     from rfod._io.write import replaced
-    from rfod._model.persist import save_model
     from rfod.params import Params
     from rfod.pipeline import fit_model
 

@@ -16,6 +16,7 @@ import typer
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
+from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
@@ -24,7 +25,6 @@ from rfod._io.source import Batch, Source, read_all
 from rfod._io.source_stats import SourceStats
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
-from rfod._model.persist import load_model
 from rfod._table.kinds import kind_of
 from rfod._table.table import check_columns
 from rfod._table.values import family, parse_arrow_type

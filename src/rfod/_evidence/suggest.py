@@ -89,7 +89,4 @@ def _expected(collected: Collected, judged: JudgedTable, row: int, c: int) -> st
 
 def as_written(collected: Collected, c: int, value: float) -> str:
     """A number with the decimals that the column usually has."""
-    column = collected.written.columns[c]
-    decimals = [len(text.partition(".")[2]) for text in column.values]
-    usual = int(np.bincount(np.array(decimals, dtype=np.int64), column.counts).argmax()) if decimals else 0
-    return f"{value:.{min(usual, 12)}f}"
+    return f"{value:.{min(collected.profile.columns[c].decimals, 12)}f}"

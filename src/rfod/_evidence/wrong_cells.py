@@ -95,7 +95,7 @@ class CellProbabilities:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns whose cells are judged, modelled or not."""
-        return self.collected.profile.names
+        return tuple(column.name for column in self.collected.written.columns)
 
     @cached_property
     def first(self) -> Floats:

@@ -160,7 +160,8 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
         return _Learned(_LEFT_OUT[kind], sample)
     # numbers that an override takes for booleans too: what is neither 0 nor 1 is then missing, not a third category
     is_chosen = override is not None and (found == "text" or (kind == "boolean" and found == "number"))
-    draft = Column(name, kind, reading.arrow_type if reading else "", from_text=is_chosen or reading is not None)
+    held = reading.arrow_type if reading and reading.kind == kind else ""  # digits read as numbers may be a code
+    draft = Column(name, kind, held, from_text=is_chosen or reading is not None)
     if reading is not None:
         draft = replace(draft, decimal=reading.decimal, order=reading.order)
     exact = plain(table.exact(name)) if found == "number" else written
