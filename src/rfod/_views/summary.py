@@ -90,7 +90,7 @@ def summarise(
         "is_own": is_own,
         "rule": rule.words(),
         "wrong": suspects and suspects.to_json(place_of),
-        "columns": columns_json(found, cells, hidden, self_check, suspects),
+        "columns": columns_json(found, cells, len(ranked), hidden, self_check, suspects),
         "patterns": [] if is_own or not len(worst) else patterns_json(found, ranked, hidden, limits.patterns),
         "findings": rows_json(found, picked, cells, hide_keys),
         "cells": cells_json(found, cells, texts, hidden),
@@ -211,15 +211,17 @@ def verdict(measure: str, fitness: float) -> Verdict:
 def columns_json(
     found: Detection,
     cells: PageCells,
+    n_ranked: int,
     hidden: Collection[str],
     self_check: SelfCheck | None,
     suspects: Suspects | None,
 ) -> list[dict[str, Any]]:
-    """One dict per modelled column, in their order."""
+    """One dict per modelled column, in their order; findings are counted in the first `n_ranked` rows."""
     model = found.judged.model
     n_suspects = {} if suspects is None else suspects.counts()
-    columns = cells.findings.columns
-    n_worst = np.bincount(columns[cells.starts[:-1][np.diff(cells.starts) > 0]], minlength=len(model.schema.columns))
+    starts = cells.starts[: n_ranked + 1]
+    columns = cells.findings.columns[: starts[-1]]
+    n_worst = np.bincount(columns[starts[:-1][np.diff(starts) > 0]], minlength=len(model.schema.columns))
     n_cells = np.bincount(columns, minlength=len(model.schema.columns))
     content = []
     for j, (column, forest, fitness) in enumerate(zip(model.schema.columns, model.forests, model.fitness, strict=True)):

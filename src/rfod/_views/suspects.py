@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell
 from rfod._findings.suspects import by_pattern
-from rfod._views.distribution import LONGEST_SENTENCE
 from rfod._views.distribution import LONGEST_SENTENCE, printable
 from rfod.detection import Detection
 
