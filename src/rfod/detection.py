@@ -222,7 +222,7 @@ class Detection:
     @property
     def has_probabilities(self) -> bool:
         """Whether cells have a probability: rows of the fit, and new rows of a model that keeps evidence."""
-        return self.judged.is_own
+        return self.judged.is_own or self.judged.model.profile is not None
 
     @property
     def cell_probability(self) -> Floats:

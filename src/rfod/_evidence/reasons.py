@@ -139,8 +139,8 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
         return NOTHING
     value = by.values[by.codes[row]]
     rows = f"{n_rival:,} of {n_rival + n_own:,} other rows" if n_own else f"all {n_rival:,} other rows"
-    if n_rival == 1 and not n_own:
-        rows = "the only other row"
+    if n_rival <= 2 and not n_own:
+        rows = "the only other row" if n_rival == 1 else "both other rows"
     shared = f"the same {by.name}" if by.name in hidden else f"{by.name} = '{one_line(value)}'"
     text = f"{rows} with {shared} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
     return text, f"differs from other rows with the same {by.name}"

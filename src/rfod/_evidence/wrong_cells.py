@@ -199,7 +199,7 @@ def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
     said = [reason.text for reason in reasons if reason.text][:MOST_SAID]
-    return f"{start}: {'; '.join(said)}" if said else start
+    return f"{start}: {'; '.join(said) or 'no single evidence decides, all of it together does'}"
 
 
 def probability_text(value: float) -> str:
