@@ -121,7 +121,7 @@ def words_of(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64], NDArra
     """Distinct words in lower case; which word and which text, for each occurrence."""
     number: dict[str, int] = {}
     words, owners = [], []
-    for place, text in enumerate(texts):
+    for place, text in enumerate(texts if _WORD.search("\n".join(texts)) else ()):
         for word in dict.fromkeys(_WORD.findall(text.lower())):
             words.append(number.setdefault(word, len(number)))
             owners.append(place)

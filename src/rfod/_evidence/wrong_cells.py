@@ -121,14 +121,6 @@ class CellProbabilities:
         """(rows,): which rows break a regularity of the training table."""
         return self.collected.inputs.broken(rule)
 
-    def muted(self) -> NDArray[np.bool_]:
-        """(rows, modelled columns): cells that are probably wrong by their own evidence, left out of a second fit."""
-        found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
-        for c, j in enumerate(self.collected.written.place.tolist()):
-            if j >= 0:
-                found[:, j] = self.first[c] >= WORTH_A_CHECK
-        return found
-
     def above(self, least: float) -> NDArray[np.intp]:
         """(cells, 2): row and column of the cells of at least this probability, most probable first."""
         rows, columns = np.nonzero(self.probability >= least)
@@ -195,6 +187,24 @@ def _judge_in_context(c: int, collected: Collected, suspicion: Suspicion, first:
     return found
 
 
+def judge_cells(
+    judged: JudgedTable, rows: NDArray[np.intp], columns: NDArray[np.intp]
+) -> tuple[Floats, list[str | None]]:
+    """(cells,): how likely cells of new rows are wrong, given by row and modelled column; and for those worth a check
+    what to put in their place. Other rows of the table are not looked at."""
+    wanted, at = np.unique(rows, return_inverse=True)
+    if not len(wanted):
+        return np.zeros(0), []
+    part = judged.take(wanted)
+    found = CellProbabilities(part, part.table)
+    place = np.zeros(len(judged.names), dtype=np.intp)
+    of_columns = found.collected.written.place
+    place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
+    chance = found.probability[at, place[columns]]
+    cells = zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True)
+    return chance, [found.describe([(row, c)])[0].suggested if worth else None for row, c, worth in cells]
+
+
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
@@ -211,4 +221,13 @@ def _start(name: str, observed: str | None) -> str:
     return f"{one_line(name)} is " + ("missing" if observed is None else f"'{one_line(observed)}'")
 
 
-__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell", "probability_text"]
+__all__ = [
+    "CELL_INPUTS",
+    "HIDDEN",
+    "WORTH_A_CHECK",
+    "WRONG",
+    "CellProbabilities",
+    "WrongCell",
+    "judge_cells",
+    "probability_text",
+]
