@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from rfod._evidence.stored import load_model
+from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.findings import FIELDS, RARE, Findings
 from rfod._model.model import Model
 from rfod._table.table import listed
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 RUN = 65_536  # copies of one row that are numbered at a time
 _HASH = ["rfod hash 0", "rfod hash 1"]
 _KEY = "rfod key"
-_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in FIELDS))
+_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
+_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in _FIELDS))
 
 
 def fit(dataframe: DataFrame, sample_rows: int = FIT_SAMPLE_ROWS, **params: Any) -> RFOD:
@@ -68,7 +70,8 @@ def score(model: RFOD | Model | str | os.PathLike[str], dataframe: DataFrame, ce
     DataFrame
         The columns of `dataframe` and `score` (double; higher is more anomalous) and `p_value` (double). With `cells`
         also `cells`, an array of structs, most surprising first: the cells with a surprise of at least 2, with the
-        fields column, observed, expected, score, weight, p_value, surprise, kind and suggestion (docs/formats.md).
+        fields column, observed, expected, score, weight, p_value, surprise, kind, suggestion and probability, which is
+        null where the model keeps no evidence (docs/formats.md).
     """
     _check_installed()
     from pyspark.sql.types import StructType
@@ -125,9 +128,12 @@ def _unusual_cells(found: Detection) -> pa.ListArray:
     """Per row, its unusual cells as structs, most surprising first."""
     rows, columns = np.nonzero(found.surprise >= RARE)
     order = np.lexsort((columns, -found.surprise[rows, columns], rows))
-    arrays = Findings(found.judged, rows[order], columns[order]).arrays()
+    rows, columns = rows[order], columns[order]
+    arrays = Findings(found.judged, rows, columns).arrays()
+    chance = judge_cells(found.judged, rows, columns)[0] if found.has_probabilities else pa.nulls(len(rows))
+    arrays["probability"] = pa.array(chance, pa.float64())
     starts = np.searchsorted(rows, np.arange(len(found) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=list(FIELDS)))
+    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=_FIELDS))
 
 
 def _sample(dataframe: DataFrame, n_rows: int, seed: int) -> pa.Table:

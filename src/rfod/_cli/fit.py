@@ -21,6 +21,12 @@ def fit(
         min=2,
         help="A source with more rows is fitted on a uniform sample of this size, drawn in one pass.",
     ),
+    no_evidence: bool = typer.Option(
+        False,
+        "--no-evidence",
+        help="Keep no counts, frequent values and rules of the table in the model. Cells of new rows then get no "
+        "probability of being wrong.",
+    ),
     quiet: bool = options.QUIET,
     reading: Reading,
     batch_rows: int = options.BATCH,
@@ -53,6 +59,7 @@ def fit(
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(rows)
         params = learning.params(rows.column_names, read_options.kinds, Params.trim, reporter.draws)
+        params = replace(params, keep_evidence=not no_evidence)
         model = fit_model(sample.table, params, key=key).model
     model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
     with reporter.stage("writing"), replaced(output) as temporary:

@@ -30,6 +30,8 @@ from rfod._table.table import check_columns
 from rfod._table.values import family, parse_arrow_type
 from rfod.pipeline import detect
 
+_TEXT = "\0text of "  # no column that was read begins like this
+
 
 def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
@@ -81,16 +83,31 @@ def sample_table(
     with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as batches:
         for batch in batches:
             places = np.arange(n_seen, n_seen + batch.rows.num_rows)
-            sampler.add(batch.rows, row_keys(seed, "", places), places)
+            sampler.add(_with_texts(batch), row_keys(seed, "", places), places)
             n_seen, sampler.readings = n_seen + len(places), batch.readings
             if stats is not None:
                 stats.add(batch)
             advance(batch.rows.num_rows)
         if not n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        sample = Batch(sampler.rows(), 0, readings=sampler.readings)
+        rows = sampler.rows()
+    n_columns = sum(not name.startswith(_TEXT) for name in rows.column_names)
+    texts = rows.select(range(n_columns, rows.num_columns))
+    texts = texts.rename_columns([name.removeprefix(_TEXT) for name in texts.column_names])
+    sample = Batch(
+        rows.select(range(n_columns)), 0, texts=texts if texts.num_columns else None, readings=sampler.readings
+    )
     reporter.notes_of(source)
     return sample, n_seen
+
+
+def _with_texts(batch: Batch) -> pa.Table:
+    """The rows, and behind them the columns that were parsed, as they were written."""
+    rows = batch.rows
+    if batch.texts is not None:
+        for name in batch.texts.column_names:
+            rows = rows.append_column(f"{_TEXT}{name}", batch.texts.column(name))
+    return rows
 
 
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:

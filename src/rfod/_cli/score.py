@@ -63,6 +63,8 @@ def score(
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}
+    if fitted.profile is not None and (cells or fail_above_cells is not None):
+        needed |= set(fitted.profile.names)  # columns without a forest are judged too
     read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
     is_above = False
     summaries = []
