@@ -95,7 +95,7 @@ def score(
         )
         is_above |= fail_above is not None and answers.n_flagged > fail_above * answers.n_rows
         if fail_above_cells is not None:
-            reporter.say(f"{source.name}: {answers.n_wrong:,} cells wrong (probability 0.9 and more).")
+            reporter.say(f"{source.name}: wrong cells: {answers.n_wrong:,} (probability 0.9 and more).")
             is_above |= answers.n_wrong > fail_above_cells
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.bounds import bounded, fair_limit
-from rfod._evidence.context import ORDER_INPUTS, order_inputs
-from rfod._evidence.inputs import CellInputs, cell_inputs
+from rfod._evidence.context import order_inputs
+from rfod._evidence.inputs import CellInputs
 from rfod._evidence.profile import (
     RESIDUAL_ROWS,
     Profile,
@@ -45,14 +45,12 @@ class Collected:
     @cached_property
     def inputs(self) -> CellInputs:
         """The inputs of the decision."""
-        return cell_inputs(self.profile, self.written, self.judged)
+        return CellInputs(self.profile, self.written, self.judged)
 
-    @cached_property
+    @property
     def order(self) -> NDArray[np.float32]:
-        """(columns, rows, ORDER_INPUTS): only of a training table; new rows are judged each by itself."""
-        if self.judged.is_own:
-            return order_inputs(self.written)
-        return np.zeros((len(self.written.columns), len(self.judged), len(ORDER_INPUTS)), dtype=np.float32)
+        """(columns, rows, ORDER_INPUTS): all at once, for small training tables."""
+        return order_inputs(self.written)
 
 
 def judged_names(model: Model, table: Table) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rfod._io.interface import OutputError
 from rfod._io.write import check_target, replaced
 from rfod._table.table import check_columns
-from rfod._views.summary import printable
+from rfod._views.distribution import printable
 from rfod.detection import Detection
 
 if TYPE_CHECKING:
