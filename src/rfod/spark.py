@@ -8,14 +8,13 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from rfod._findings.findings import FIELDS, RARE, Findings
+from rfod._engine.scoring import score_columns
+from rfod._findings.findings import FIELDS
 from rfod._model.model import Model
 from rfod._model.persist import load_model
 from rfod._table.table import listed
-from rfod.detection import Detection
 from rfod.detector import RFOD
 from rfod.exceptions import ColumnMismatchError, ParameterError, SchemaError
 from rfod.params import FIT_SAMPLE_ROWS, SCAN_SEED
@@ -115,19 +114,7 @@ def _score_batches(
             continue
         table = dict(zip(names, batch.columns, strict=True))
         found = detect(shared.value, pa.table(table), n_jobs=1)  # Spark runs a task per core
-        answers = {"score": pa.array(found.row_scores), "p_value": pa.array(found.row_p_values)}
-        if cells:
-            answers["cells"] = _unusual_cells(found)
-        yield pa.RecordBatch.from_pydict(table | answers)
-
-
-def _unusual_cells(found: Detection) -> pa.ListArray:
-    """Per row, its unusual cells as structs, most surprising first."""
-    rows, columns = np.nonzero(found.surprise >= RARE)
-    order = np.lexsort((columns, -found.surprise[rows, columns], rows))
-    arrays = Findings(found.judged, rows[order], columns[order]).arrays()
-    starts = np.searchsorted(rows, np.arange(len(found) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=list(FIELDS)))
+        yield pa.RecordBatch.from_pydict(table | score_columns(found, cells))
 
 
 def _sample(dataframe: DataFrame, n_rows: int, seed: int) -> pa.Table:

@@ -108,13 +108,13 @@ def title_of(table: str | None) -> str:
     return "query" if table is None else "standard input" if table == "-" else Path(table).name
 
 
-def check_training(rows: pa.Table) -> None:
+def check_training(n_rows: int, names: Sequence[str]) -> None:
     """Raise `InputError` for a table that nothing can be learnt from."""
-    if rows.num_rows < 2:
+    if n_rows < 2:
         raise InputError("the table has one row. Hint: what is ordinary is learnt from many rows.")
-    if rows.num_columns < 2:
+    if len(names) < 2:
         raise InputError(
-            f"the table has one column, {rows.column_names[0][:60]!r}. Hint: each column is predicted from the others, "
+            f"the table has one column, {names[0][:60]!r}. Hint: each column is predicted from the others, "
             "so two are needed. --sep names the separator, if there are more."
         )
 

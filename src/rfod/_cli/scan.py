@@ -66,7 +66,7 @@ def scan(
     source = one_source(table, reading, read_options)
     batch = read_table(source, reporter)
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
-        check_training(batch.rows)
+        check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
         found = fit_detect(batch.table, params, key=key, lines=batch.lines)[1]

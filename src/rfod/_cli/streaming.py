@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -185,7 +186,7 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
         raise OutputError(f"{output} is one file for {len(places)} tables. Hint: -o FOLDER/ writes one file each.")
     if folder.is_file():
         raise OutputError(f"{output} is a file, but {len(places)} tables came. Hint: -o FOLDER/ writes one file each.")
-    names = ["stdin" if place == "-" else Path(plain_name(place)).stem for place in places]
+    names = _names_of(places)
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise OutputError(
@@ -194,5 +195,12 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
     targets = [str(folder / f"{name}{'.cells' if cells else ''}.parquet") for name in names]
     for target in targets:
         check_not_input(target, inputs)
-    folder.mkdir(parents=True, exist_ok=True)
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
     return list(targets)
+
+
+def _names_of(places: Sequence[str]) -> list[str]:
+    """What tables are called: their paths, without endings, from the folder that they have in common."""
+    paths = [Path("stdin" if place == "-" else plain_name(place)) for place in places]
+    common = os.path.commonpath([path.absolute().parent for path in paths])
+    return [path.absolute().relative_to(common).with_suffix("").as_posix() for path in paths]
