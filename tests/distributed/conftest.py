@@ -11,6 +11,9 @@ from uuid import uuid4
 
 import pytest
 
+# Read when Ray is imported. The token is of this run: nobody else on this machine can reach its clusters.
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}
+os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # Ray warns that this will be the default
 SECONDS = 120  # for each test, the start of its cluster included
 # a machine that is gone is noticed in 2 seconds
 HEALTH = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
@@ -25,15 +28,6 @@ def limited_time() -> Iterator[None]:
     signal.alarm(SECONDS)
     yield
     signal.alarm(0)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def token() -> Iterator[None]:
-    """Nobody else on this machine can reach the clusters of this run."""
-    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}
-    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # a change that Ray warns of
-    yield
-    del os.environ["RAY_AUTH_TOKEN"], os.environ["RAY_AUTH_MODE"]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +46,7 @@ def three_nodes() -> Iterator[Any]:
     import ray
     from ray.cluster_utils import Cluster
 
+    ray.shutdown()  # of the tests before
     store = {"object_store_memory": 100 << 20}
     head = {"num_cpus": 0, "node_ip_address": "127.0.0.2", "_system_config": HEALTH} | store
     cluster = Cluster(initialize_head=True, head_node_args=head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import faults
 import rfod
 from faults import FaultyExecutor, kill_node, kill_worker, run_killed_driver
 from files import FIT, model_digest, output_digest, write_files
@@ -19,6 +21,12 @@ from rfod._io import columnar
 from rfod._io.interface import InputError
 
 ray = pytest.importorskip("ray", reason="ray is not installed. Hint: make test-distributed")
+for module in (faults, sys.modules[__name__]):
+    ray.cloudpickle.register_pickle_by_value(module)  # workers cannot import them
+pytestmark = [  # Ray leaves its processes to the system, and its sockets open
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -66,21 +74,13 @@ def test_executor() -> None:
     assert executor.n_workers == 2
     values = np.zeros(200_000)
     shared, counts = executor.share(values), []
-    register_by_value()
     results = list(executor.map(_add, [1] * 30, [shared], progress=lambda *count: counts.append(count)))
     assert counts == [(done, 30) for done in range(31)]
     assert values[0] == 0
     assert all(result.flags.writeable for result in results)
     assert list(executor.map(_add, [], [shared])) == []
-    with pytest.raises(InputError, match="^-3 is negative"):
+    with pytest.raises(InputError, match=r"^-3 is negative"):
         list(executor.map(_add, [1, -3, 2], [shared]))
-
-
-def register_by_value() -> None:
-    """So that workers need not import this module."""
-    import sys
-
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 @pytest.mark.usefixtures("one_node")
@@ -99,21 +99,30 @@ def test_worker_is_killed(files: Path, expected: tuple[str, str], tmp_path: Path
 
 
 @pytest.mark.usefixtures("one_node")
-def test_task_that_always_dies(files: Path, tmp_path: Path) -> None:
-    engine = FaultyExecutor(RayExecutor(), "_count_part", _die)
-    register_by_value()
+def test_task_that_always_dies() -> None:
     with pytest.raises(rfod.exceptions.EngineError, match="Ray lost a task 4 times"):
-        distributed.fit(files, engine=engine, **FIT)
+        list(RayExecutor().map(_die, [0], []))
 
 
 def _die(*task: Any) -> None:
     os._exit(1)
 
 
+@pytest.mark.usefixtures("one_node")
+def test_input_that_is_damaged(files: Path, fitted: rfod.RFOD, tmp_path: Path) -> None:
+    copied = write_files(tmp_path / "files")
+    victim = copied / "b/y.pq"
+    data, times = victim.read_bytes(), victim.stat()
+    victim.write_bytes(data[:4] + bytes(len(data) // 2) + data[len(data) // 2 + 4 :])
+    os.utime(victim, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(InputError, match=r"b/y\.pq: cannot be read"):
+        distributed.score(fitted, copied, tmp_path / "out", engine="ray", key="id")
+    assert list((tmp_path / "out").rglob("*.parquet"))
+
+
 @pytest.mark.parametrize("name", [None, "_grow_run", "_score_part"])
-def test_three_nodes(
-    files: Path, expected: tuple[str, str], tmp_path: Path, three_nodes: Any, name: str | None
-) -> None:
+@pytest.mark.usefixtures("three_nodes")
+def test_three_nodes(files: Path, expected: tuple[str, str], tmp_path: Path, name: str | None) -> None:
     marker = tmp_path / "killed"
     engine: Any = RayExecutor()
     assert engine.n_workers == 2
@@ -141,18 +150,6 @@ def test_driver_is_killed(files: Path, fitted: rfod.RFOD, expected: tuple[str, s
         distributed.score(model, files, kept, key="id", cells=True)
         assert output_digest(kept) == expected[1]
         assert {path: path.stat().st_mtime_ns for path in finished} == finished
-
-
-@pytest.mark.usefixtures("one_node")
-def test_input_that_is_damaged(files: Path, fitted: rfod.RFOD, tmp_path: Path) -> None:
-    copied = write_files(tmp_path / "files")
-    victim = copied / "b/y.pq"
-    data, times = victim.read_bytes(), victim.stat()
-    victim.write_bytes(data[:4] + bytes(len(data) // 2) + data[len(data) // 2 + 4 :])
-    os.utime(victim, ns=(times.st_atime_ns, times.st_mtime_ns))
-    with pytest.raises(InputError, match=r"b/y\.pq: cannot be read"):
-        distributed.score(fitted, copied, tmp_path / "out", engine="ray", key="id")
-    assert list((tmp_path / "out").rglob("*.parquet"))
 
 
 def test_no_cluster_at_an_address(files: Path) -> None:

@@ -92,10 +92,11 @@ class RayExecutor:
         try:
             return _unpack(self._ray.get(reference))
         except errors.RayTaskError as error:
+            if isinstance(error.cause, errors.RayError):  # such as a worker that cannot import rfod
+                raise EngineError(f"Ray cannot run a task: {_first_line(error.cause)}") from error
             raise error.cause from error
         except errors.RayError as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise EngineError(f"Ray lost a task {MAX_RETRIES + 1} times: {reason}") from error
+            raise EngineError(f"Ray lost a task {MAX_RETRIES + 1} times: {_first_line(error)}") from error
 
     def close(self) -> None:
         """End the session, if this executor began it."""
@@ -107,6 +108,10 @@ class RayExecutor:
 
     def __exit__(self, *details: object) -> None:
         self.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 _held: dict[Any, Any] = {}
