@@ -13,6 +13,7 @@ from rfod._findings.findings import Rule
 from rfod._io.columnar import ColumnarSource
 from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_columnar
+from rfod._io.storage import local_copy
 from rfod._model.executor import Executor
 from rfod._model.model import Model
 from rfod._model.persist import load_model
@@ -103,7 +104,8 @@ def score(
     if isinstance(model, RFOD):
         model = model.model_
     elif not isinstance(model, Model):
-        model = load_model(model)
+        with local_copy(os.fspath(model)) as path:
+            model = load_model(path)
     files = open_judged(model, os.fspath(source), key)
     with open_engine(engine) as executor:
         return score_files(model, files, os.fspath(output), executor, Rule(**rule), key=key, cells=cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -26,7 +27,9 @@ def limited_time() -> Iterator[None]:
 
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)
+    faulthandler.dump_traceback_later(SECONDS + 30, exit=True)  # where compiled code holds the exception back
     yield
+    faulthandler.cancel_dump_traceback_later()
     signal.alarm(0)
 
 

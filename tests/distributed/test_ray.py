@@ -150,8 +150,3 @@ def test_driver_is_killed(files: Path, fitted: rfod.RFOD, expected: tuple[str, s
         distributed.score(model, files, kept, key="id", cells=True)
         assert output_digest(kept) == expected[1]
         assert {path: path.stat().st_mtime_ns for path in finished} == finished
-
-
-def test_no_cluster_at_an_address(files: Path) -> None:
-    with pytest.raises(rfod.exceptions.EngineError, match=r"Ray at 127\.0\.0\.1:9: no connection"):
-        distributed.fit(files, engine="127.0.0.1:9", **FIT)

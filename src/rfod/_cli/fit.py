@@ -47,7 +47,7 @@ def fit(
     from rfod._io.columnar import ColumnarSource
     from rfod._io.locations import not_columnar
     from rfod._io.source_stats import SourceStats, attach_stats
-    from rfod._io.write import replaced
+    from rfod._io.storage import replaced
     from rfod._model.executor import terminal_progress
     from rfod._model.persist import save_model
     from rfod.params import Params

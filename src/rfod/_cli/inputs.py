@@ -22,6 +22,7 @@ from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.row_sample import RowSample, row_keys
 from rfod._io.source import Batch, Source, read_all
 from rfod._io.source_stats import SourceStats
+from rfod._io.storage import local_copy
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
 from rfod._model.persist import load_model
@@ -33,12 +34,13 @@ from rfod.pipeline import detect
 
 def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
-    if not is_zipfile(path):
-        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
-    with naming(path):
-        return load_model(path)
+    with local_copy(path) as here:
+        if not Path(here).is_file():
+            raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+        if not is_zipfile(here):
+            raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+        with naming(path):
+            return load_model(here)
 
 
 def open_model_and_source(

@@ -23,6 +23,7 @@ from rfod._findings.findings import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
 from rfod._io.locations import check_not_input
 from rfod._io.source import Batch, Source, joined
+from rfod._io.storage import is_address
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, open_sink
 from rfod._model.model import Model
@@ -106,7 +107,8 @@ class Answers(ExitStack):
         return self.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
 
     def _wait(self) -> Write:
-        folder = None if self._output in (None, "-") else Path(str(self._output)).parent
+        output = str(self._output)
+        folder = None if output == "-" or is_address(output) else Path(output).parent
         self._waiting = self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
         schema = pa.schema([*self._schema, *_SETTLED_BY.items()])
         options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -182,6 +184,8 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
     if not (folder.is_dir() or output.endswith("/") or len(places) > 1):
         check_output(output, inputs, is_table=True)
         return [output]
+    if is_address(output):
+        raise OutputError(f"{output}: a folder is written there by an engine. Hint: --engine local.")
     if folder.suffix.lower() in ENDINGS and not folder.is_dir():
         raise OutputError(f"{output} is one file for {len(places)} tables. Hint: -o FOLDER/ writes one file each.")
     if folder.is_file():

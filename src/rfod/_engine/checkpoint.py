@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rfod._io.interface import OutputError
-from rfod._io.write import replaced
+from rfod._io.storage import replaced
 from rfod._model.executor import Count, Executor, Result, silent
 
 _JOB = "job.json"

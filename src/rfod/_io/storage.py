@@ -6,7 +6,14 @@ them (for S3 the variables AWS_*, its configuration files, the role of the machi
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +24,6 @@ import pyarrow as pa
 import pyarrow.fs as pa_fs
 
 from rfod._io.interface import InputError, OutputError
-from rfod._io.write import replaced
 
 SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+)://([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
@@ -114,26 +120,96 @@ def _as_regex(piece: re.Match[str]) -> str:
 def put(place: str, data: bytes | pa.Buffer) -> None:
     """Write a file whole or not at all: under a private name that is renamed; stores of objects do so themselves."""
     filesystem, path = open_storage(place)
-    try:
+    with _write_errors(place):
         if filesystem.type_name == "local":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             with replaced(path) as temporary:
                 Path(temporary).write_bytes(data)
-        elif filesystem.type_name == "hdfs":
-            folder, _, name = path.rpartition("/")
-            temporary = f"{folder}/.{name}.{uuid4().hex}{_TEMPORARY}"
-            _write(filesystem, temporary, data)
-            filesystem.move(temporary, path)
-        else:
-            _write(filesystem, path, data)
+            return
+        folder, _, name = path.rpartition("/")
+        is_renamed = filesystem.type_name == "hdfs"
+        target = f"{folder}/.{name}.{uuid4().hex}{_TEMPORARY}" if is_renamed else path
+        with filesystem.open_output_stream(target) as stream:
+            stream.write(data)
+        if is_renamed:
+            filesystem.move(target, path)
+
+
+@contextmanager
+def _write_errors(place: str) -> Iterator[None]:
+    """What a file system raises as `OutputError`."""
+    try:
+        yield
+    except OutputError:
+        raise
     except (pa.ArrowException, OSError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"{place}: cannot be written: {' '.join(str(reason).split())[:200]}.") from error
 
 
-def _write(filesystem: pa_fs.FileSystem, path: str, data: bytes | pa.Buffer) -> None:
-    with filesystem.open_output_stream(path) as stream:
-        stream.write(data)
+@contextmanager
+def replaced(path: str) -> Iterator[str]:
+    """A temporary name beside the target, renamed to it when the block ends well and removed when it does not. The file
+    of an address is put there then.
+
+    The file is on the disk before it gets its name, and the name is on the disk before this returns: after a power cut
+    there is the old file or the new one, whole.
+    """
+    path = local_path(path)
+    if is_address(path):
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder) / "output"
+            yield str(written)
+            with _write_errors(path), written.open("rb") as file:
+                filesystem, name = open_storage(path)
+                with filesystem.open_output_stream(name) as stream:
+                    shutil.copyfileobj(file, stream, 1 << 24)
+        return
+    target = Path(path)
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}.") from error
+    os.close(descriptor)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        _sync(temporary, os.O_RDWR)  # Windows syncs only what is open for writing
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    if sys.platform != "win32":  # which cannot open folders
+        _sync(str(target.parent), os.O_RDONLY)
+
+
+def _sync(path: str, flags: int) -> None:
+    """Wait until a file or folder is on the disk, on file systems that know of that."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def local_copy(place: str) -> Iterator[str]:
+    """The path of a file on this machine: of itself, or of a copy that lasts as long as the block."""
+    if not is_address(place) or place.lower().startswith("file://"):
+        yield local_path(place)
+        return
+    data = read_bytes(place)
+    if data is None:
+        raise InputError(f"{place}: there is no such file.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "copy"
+        path.write_bytes(data)
+        yield str(path)
 
 
 def read_bytes(place: str) -> bytes | None:
