@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
 from rfod._findings.patterns import Pattern, find_patterns
@@ -186,6 +187,24 @@ class Detection:
             }
             found.append(Blame(row + self.labels.first_row, tuple(repaired), repaired, repair.ordinary))
         return found
+
+    # ------------------------------------------------------------------------------------------------------ wrong cells
+
+    @cached_property
+    def probabilities(self) -> CellProbabilities:
+        """How likely each cell is wrong, with the evidence; for reports, its members may change."""
+        return CellProbabilities(self.judged, self.judged.table)
+
+    @property
+    def cell_probability(self) -> Floats:
+        """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`: those of
+        the table, modelled or not, but for those that were excluded. See docs/wrong-cells.md."""
+        return self.probabilities.probability
+
+    @property
+    def judged_columns(self) -> tuple[str, ...]:
+        """Names of the columns of `cell_probability`."""
+        return self.probabilities.names
 
     # ------------------------------------------------------------------------------------------------------- in words
 

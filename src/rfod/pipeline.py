@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._model.executor import Executor, Threads, terminal_progress
-from rfod._model.fit import Trained, train
+from rfod._model.fit import LeftOut, Trained, train
 from rfod._model.judge import judge, read_rows
-from rfod._model.model import Model
+from rfod._model.model import JudgedCells, Model
+from rfod._model.scores import highest, row_means, weights
 from rfod._table.schema import match_columns
 from rfod._table.table import Table, check_columns, open_table
 from rfod.detection import Detection
@@ -21,22 +23,27 @@ def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
     """Fit and judge one table: which of its own rows and cells do not fit the rest?
 
     Every row is judged only by trees that have not seen it, so a wrong row does not make itself look ordinary. Many
-    wrong rows of one sort would; so the tenth of the rows that scores highest at first is left out of a second fit
-    (`trim=0.1`). `key` names a column that identifies rows; it is left out of the model. `params` are those of `RFOD`;
-    `random_state` is 0 by default, so that two scans of a table agree.
+    wrong cells of one sort would; so what is probably wrong after a first fit, and the tenth of the rows that scores
+    highest (`trim=0.1`), is left out of a second one. `key` names a column that identifies rows; it is left out of the
+    model. `params` are those of `RFOD`; `random_state` is 0 by default, so that two scans of a table agree.
     """
-    return fit_detect(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
+    return scan_table(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
 
 
 def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Executor | None = None) -> Trained:
     """Fit a model to a table; `key` names a column that is left out because it identifies rows.
 
+    With `trim` the forests are grown twice: the second time without that share of the rows, the worst of the first fit.
     Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
     """
-    table, seed = open_table(data), draw_seed(params.random_state)
-    with terminal_progress(bool(params.verbose)) as progress:
-        executor = executor or Threads(params.n_jobs)
-        return train(table, _column_types(table, params, key), params, seed, executor, progress)
+    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs))
+    trained = fit.train()
+    if not params.trim:
+        return trained
+    cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
+    return fit.train(
+        LeftOut(_worst_rows(trained.model, cells, params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
+    )
 
 
 def fit_detect(
@@ -50,12 +57,62 @@ def fit_detect(
     """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
     table, executor = open_table(data), executor or Threads(params.n_jobs)
     trained = fit_model(table, params, key=key, executor=executor)
-    with terminal_progress(bool(params.verbose)) as progress:
-        judged = judge(trained.model, trained.rows, executor, progress)
-    own = Detection(
-        trained.model, table, judged, key=key, own_rows=trained.rows.take, n_jobs=params.n_jobs, lines=lines
-    )
-    return trained.model, own
+    return trained.model, _Fit(table, params, key, executor, lines).judge(trained)
+
+
+def scan_table(
+    data: Any,
+    params: Params,
+    *,
+    key: str | None = None,
+    lines: NDArray[np.int64] | None = None,
+    executor: Executor | None = None,
+) -> tuple[Model, Detection]:
+    """`fit_detect` with two fits: cells that are probably wrong after the first, and the worst rows, are left out of the
+    second."""
+    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
+    trained = fit.train()
+    first = fit.judge(trained)
+    left_out = LeftOut(_worst_rows(trained.model, first.judged.cells, params.trim), first.probabilities.muted())
+    if left_out.rows.any() or left_out.cells.any():
+        trained = fit.train(left_out)
+        first = fit.judge(trained)
+    return trained.model, first
+
+
+def _worst_rows(model: Model, cells: JudgedCells, share: float) -> NDArray[np.bool_]:
+    """(rows,): the share of the rows with the highest weighted mean of cell scores."""
+    row_scores = row_means(cells.cell_scores, weights(model.ranges, model.params, cells))
+    return highest(row_scores, int(share * len(row_scores)))
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A table to learn from, and how."""
+
+    table: Table
+    params: Params
+    key: str | None
+    executor: Executor
+    lines: NDArray[np.int64] | None = None
+
+    def train(self, left_out: LeftOut | None = None) -> Trained:
+        types, seed = _column_types(self.table, self.params, self.key), draw_seed(self.params.random_state)
+        with terminal_progress(bool(self.params.verbose)) as progress:
+            return train(self.table, types, self.params, seed, self.executor, progress, left_out)
+
+    def judge(self, trained: Trained) -> Detection:
+        with terminal_progress(bool(self.params.verbose)) as progress:
+            judged = judge(trained.model, trained.rows, self.executor, progress)
+        return Detection(
+            trained.model,
+            self.table,
+            judged,
+            key=self.key,
+            own_rows=trained.rows.take,
+            n_jobs=self.params.n_jobs,
+            lines=self.lines,
+        )
 
 
 def detect(

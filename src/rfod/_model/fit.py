@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
 from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
 from rfod._table.bins import bin_table, fit_features
 from rfod._table.columns import Column
-from rfod._table.encode import encode_column
+from rfod._table.encode import MISSING, encode_column
 from rfod._table.schema import infer_schema
 from rfod._table.table import Table
 from rfod.exceptions import SchemaError
@@ -46,6 +46,16 @@ class Trained:
     rows: EncodedRows
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What a second fit does not learn from."""
+
+    rows: NDArray[np.bool_]
+    """(rows,)."""
+    cells: NDArray[np.bool_]
+    """(rows, modelled columns): count as missing. They are judged by their values all the same."""
+
+
 def train(
     table: Table,
     column_types: Mapping[str, str] | None,
@@ -53,15 +63,14 @@ def train(
     seed: int,
     executor: Executor,
     progress: Progress = silent,
+    left_out: LeftOut | None = None,
 ) -> Trained:
-    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams.
-
-    With `trim` the forests are grown twice: the second time without that share of the rows, the worst of the first fit.
-    """
+    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams."""
     check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
-    encoded = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
+    given = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
+    encoded = given if left_out is None else _without(given, left_out.cells)
     features = fit_features(schema, encoded, params.max_bins, seed)
     if len(features) > MOST_FEATURES:
         raise SchemaError(
@@ -74,24 +83,30 @@ def train(
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
-    fit = _Fit(schema.columns, encoded, predictors, params, seed, executor, progress)
-    usable = np.ones(table.n_rows, dtype=np.bool_)
+    is_robust = left_out is not None
+    fit = _Fit(schema.columns, encoded, predictors, params, seed, executor, progress, is_robust)
+    usable = np.ones(table.n_rows, dtype=np.bool_) if left_out is None else ~left_out.rows
     columns, rows = fit.grow(usable)
-    n_trimmed, settings = int(params.trim * table.n_rows), params.to_json()
-    if n_trimmed:
-        cells = judge.compare(Comparison(columns, params.distance, rows), executor, progress)
-        ranges = np.array([column.value_range for column in columns])
-        row_scores = scores.row_means(cells.cell_scores, scores.weights(ranges, settings, cells))
-        usable = ~scores.highest(row_scores, n_trimmed)
-        columns, rows = fit.grow(usable)
     kept = _sample_rows(np.flatnonzero(usable), KEPT_ROWS, seed)
     sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
     calibrated, cells = fit.calibrate(columns, rows, sample)
+    settings = params.to_json()
     parts = scores.row_parts(calibrated, settings, cells)
     centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
     calibration = np.sort(scores.consensus(parts, centres, scales))
     model = Model(schema, features, calibrated, sample, seed, settings, centres, scales, calibration)
-    return Trained(model, rows)
+    return Trained(model, replace(rows, encoded=given))
+
+
+def _without(encoded: Sequence[NDArray[Any]], cells: NDArray[np.bool_]) -> list[NDArray[Any]]:
+    """Encoded columns with some cells missing; a column that would have no value left keeps all."""
+    muted = []
+    for j, values in enumerate(encoded):
+        gap = MISSING if values.dtype == np.int32 else np.nan
+        without = np.where(cells[:, j], gap, values).astype(values.dtype)
+        present = without >= 0 if values.dtype == np.int32 else np.isfinite(without)
+        muted.append(without if present.any() else values)
+    return muted
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +120,7 @@ class _Fit:
     seed: int
     executor: Executor
     progress: Progress
+    is_robust: bool
 
     def grow(self, usable: NDArray[np.bool_]) -> tuple[tuple[ColumnForest, ...], EncodedRows]:
         """One forest per column, grown on the usable rows; and all rows of the table."""
@@ -153,8 +169,7 @@ class _Fit:
         comparison = Comparison(columns, self.params.distance, rows, points)
         executor = comparison.executor(self.executor)
         parts = comparison.parts(executor.n_workers)
-        is_robust = bool(self.params.trim)
-        handles = [executor.share(value) for value in (comparison, interval_rows, sample, sample_block, is_robust)]
+        handles = [executor.share(value) for value in (comparison, interval_rows, sample, sample_block, self.is_robust)]
         progress = partial(self.progress, "judging")
         results = list(executor.map(_calibrate_part, parts, handles, progress=progress))
         measures = {j: measured for (j, _), (_, measured) in zip(parts, results, strict=True)}

@@ -115,6 +115,7 @@ class JudgedColumn(NamedTuple):
     cell_scores: Floats
     uncertainty: Floats
     spread_or_share: Floats
+    expected_share: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +152,11 @@ class Comparison:
             expected, out = column.forest.predict_classes(block, classes, in_bag, shares)
             scores = categorical_scores(classes, expected, out[2], self.distance)
             share = np.where((observed == UNSEEN) & (expected >= 0), UNSEEN_SHARE, out[3])
-            return JudgedColumn(expected, scores, np.where(np.isnan(out[1]), 0.0, out[1]), share)
+            return JudgedColumn(expected, scores, np.where(np.isnan(out[1]), 0.0, out[1]), share, out[0])
         out = column.forest.predict_values(block, in_bag)
         scores = numeric_scores(observed, out[0], column.value_range)
-        return JudgedColumn(out[0], scores, np.where(np.isnan(out[1]), 0.0, out[1]), np.sqrt(out[2] + out[1] ** 2))
+        spread, certain = np.sqrt(out[2] + out[1] ** 2), np.broadcast_to(np.nan, len(observed))
+        return JudgedColumn(out[0], scores, np.where(np.isnan(out[1]), 0.0, out[1]), spread, certain)
 
     def distances(self, part: slice) -> Floats:
         """Distances of rows from their nearest neighbours."""
@@ -169,14 +171,16 @@ class Comparison:
             np.empty(n_rows, dtype=np.int32 if column.forest.n_classes else np.float64) for column in self.columns
         )
         # column after column in memory, as they are written
-        scores, uncertainty, spread_or_share = (np.empty((n_columns, n_rows)).T for _ in range(3))
+        arrays = [np.empty((n_columns, n_rows)).T for _ in range(4)]
         nearest = np.zeros(n_rows)
         for (j, part), result in zip(parts, results, strict=True):
             if isinstance(result, JudgedColumn):
-                expected[j][part], scores[part, j], uncertainty[part, j], spread_or_share[part, j] = result
+                expected[j][part] = result.expected
+                for array, values in zip(arrays, result[1:], strict=True):
+                    array[part, j] = values
             else:
                 nearest[part] = result
-        return JudgedCells(expected, scores, uncertainty, spread_or_share, nearest)
+        return JudgedCells(expected, *arrays, nearest)
 
 
 def judge(

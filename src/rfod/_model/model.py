@@ -32,12 +32,14 @@ class JudgedCells:
     spread_or_share: Floats
     """Numeric columns: how far values like this one spread around their prediction, within leaves and between trees.
     Others: probability of all categories no likelier than the observed one, or `UNSEEN_SHARE`. NaN: no tree judged."""
+    expected_share: Floats
+    """Categorical columns: probability of the expected category; NaN for others."""
     nearest: Floats
     """Per row, mean distance per column from the nearest row of the sample; all 0 unless the row score needs it."""
 
     def take(self, rows: NDArray[np.intp]) -> JudgedCells:
         """Some of the rows."""
-        arrays = (self.cell_scores, self.uncertainty, self.spread_or_share, self.nearest)
+        arrays = (self.cell_scores, self.uncertainty, self.spread_or_share, self.expected_share, self.nearest)
         return JudgedCells(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
 
 

@@ -2,13 +2,15 @@
 
 * Numbers are numeric, booleans boolean, dates and timestamps datetime, times and durations what they are.
 * A dictionary type (pandas category, polars Enum and Categorical) is believed: categorical, whatever the values.
-* Text is read as numbers, true and false, dates or times where at least 90 % of its values are such.
+* Text is read as numbers, true and false, dates or times where at least 80 % of its values are such.
 * Other text is categorical, unless it has more than 20 distinct values and they make up more than half of the values
   present: then it is free text if it averages at least two words or more than 50 characters, otherwise an identifier.
   Text that averages at least four words is free text already when distinct values make up more than 0.3 of those
   present.
 * Integers of at least 20 rows, all distinct, none missing, are an identifier if they count the rows (all steps in one
   direction, at least 95 % of them the same), or if their name says so (id, uuid, key, index, customer_id, orderId).
+* Integers with two values are truth values or categories. Digits of one width are a code (postcodes, account numbers) if
+  their name says so, or if they repeat and are few for their range; a code with mostly distinct values is an identifier.
 * A column without any value is empty.
 """
 
@@ -39,6 +41,11 @@ __all__ = ["Column", "LeftOut", "Schema", "infer_schema", "match_columns"]
 _LEFT_OUT: dict[str, LeftOut] = {"identifier": "identifier", "text": "text", "ignore": "ignored"}
 _MANY_DISTINCT = 20
 _MIN_ROWS_TO_COUNT = 20
+_ONE_WIDTH = 0.9  # share of the values of a code that have the same number of digits
+_CODE_NAME = re.compile(
+    r"(?i:(^|[^a-z])(zip|post(al|code)?|plz|phone|tel|fax|fips|geoid|ssn|ein|npi|isbn|sic|naics|code|cd|account|acct|provider|"
+    r"licen[cs]e|permit|parcel|district|tract|number|num|no|id)([^a-z]|code|$))|[a-z](Zip|Phone|Fax|Code|No|Number|Id|ID)$"
+)
 _IDENTIFIER_NAME = re.compile(
     r"(?i:(.*[_\-. ])?(id|uuid|guid|key|index|rowid|row_?(id|number|nr|no)|pk))|.*[a-z](Id|ID)|Unnamed: 0"
 )
@@ -143,8 +150,10 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
             kind, values = reading.kind, kind_of(reading.kind).parse(written, reading)
     if is_declared:
         kind = "boolean" if found == "boolean" else "categorical"
-    elif override is None and pa.types.is_integer(values.type) and _is_identifier(name, values, table.has_names):
-        return _Learned("identifier", sample)
+    elif override is None and pa.types.is_integer(values.type):
+        if _is_identifier(name, values, table.has_names):
+            return _Learned("identifier", sample)
+        kind = _kind_of_integers(name, values, table.has_names)
     kind = kind or _natural_kind(values)
     if kind in _LEFT_OUT:
         return _Learned(_LEFT_OUT[kind], sample)
@@ -213,6 +222,26 @@ def _natural_kind(values: pa.ChunkedArray) -> str:
         return "text" if mean_words >= 4 else "categorical"
     mean_length = float(occurrences @ pc.utf8_length(texts).to_numpy()) / n_present
     return "text" if mean_words >= 2 or mean_length > 50 else "identifier"
+
+
+def _kind_of_integers(name: str, column: pa.ChunkedArray, has_names: bool) -> str:
+    """Whether whole numbers are amounts, truth values, or codes such as postcodes: digits of one width that are named
+    like codes, or that repeat and are few for their range."""
+    counts = column.drop_null().value_counts()
+    values, occurrences = counts.field("values").to_numpy(), counts.field("counts").to_numpy()
+    n_values = int(occurrences.sum())
+    if len(values) == 2 and n_values >= _MIN_ROWS_TO_COUNT:
+        return "boolean" if set(values.tolist()) == {0, 1} else "categorical"
+    if n_values < _MIN_ROWS_TO_COUNT or values.min() < 0:
+        return "numeric"
+    widths = np.char.str_len(values.astype(str))
+    width = int(np.median(np.repeat(widths, occurrences)))
+    is_even = float(occurrences[widths == width].sum()) >= _ONE_WIDTH * n_values
+    is_named = has_names and _CODE_NAME.search(name) is not None and width >= 3
+    is_sparse = width >= 5 and 0.05 * n_values >= len(values) and np.ptp(values) >= 100 * len(values)
+    if not is_even or not (is_named or is_sparse):
+        return "numeric"
+    return "code" if len(values) <= 0.5 * n_values else "identifier"
 
 
 def _is_identifier(name: str, column: pa.ChunkedArray, has_names: bool) -> bool:

@@ -20,7 +20,7 @@ Families = tuple[Family, ...]
 ORDERS = ("dmy", "mdy")
 """Of dates with slashes or dashes: day or month first."""
 
-MOSTLY = 0.9  # a column of text is of the kind that at least this share of its values parses as
+MOSTLY = 0.8  # a column of text is of the kind that at least this share of its values parses as
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "NaN", "nan")
 """What counts as missing in every column of a text file."""
 MISSING_AMONG_VALUES = ("-", "--", ".", "?", "None", "none", "Null", "na", "Na", "#VALUE!", "#DIV/0!", "#REF!")

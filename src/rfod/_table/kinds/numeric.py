@@ -29,6 +29,7 @@ def _number_pattern(decimal: str) -> str:
 _NUMBER = {decimal: _number_pattern(decimal) for decimal in (".", ",")}
 _OTHER = {".": ",", ",": "."}
 _LEADING_ZERO = "^[+-]?0[0-9]+$"
+_STRAY = 0.01  # share of values with leading zeros that may be slips in a column of amounts
 _WHOLE = "^[+-]?[0-9]{1,18}$"
 _PATTERNS = tuple(re.compile(pattern) for pattern in _NUMBER.values())
 
@@ -62,7 +63,7 @@ class Numeric(ColumnKind):
     default_type = "double"
 
     def recognises(self, sample: TextSample) -> bool:
-        if not len(sample.values) or sample.has(_LEADING_ZERO):
+        if not len(sample.values) or sample.share(_LEADING_ZERO) > _STRAY:
             return False  # 00123 is a code, not an amount
         share = max(sample.share(pattern) for pattern in _NUMBER.values())
         if 1 - MOSTLY < share < MOSTLY:

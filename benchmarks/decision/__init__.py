@@ -1,0 +1,1 @@
+"""Training corpus for the probability that a cell is wrong."""

@@ -1,0 +1,89 @@
+"""Computes the inputs of the decision for every version of every table of the corpus.
+
+    python -m benchmarks.decision.extract CORPUS --to DIRECTORY [--processes 2] [--mute]
+
+A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows, inputs),
+`order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from rfod._evidence.collect import collect
+from rfod._io.interface import ReadOptions
+from rfod._io.locations import open_source
+from rfod._io.source import read_all
+from rfod.params import SCAN_SEED, SCAN_TRIM, Params
+from rfod.pipeline import fit_detect, scan_table
+
+
+def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
+    """The inputs of one version."""
+    corpus, version, target, mute = job
+    path = Path(target) / f"{version['path'].replace('/', '__')}.npz"
+    if path.exists():
+        return ""
+    folder = Path(corpus) / version["path"]
+    began = time.perf_counter()
+    try:
+        with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dirty = pq.read_table(folder / "dirty.parquet")
+            file = Path(temporary) / "table.csv"
+            pa_csv.write_csv(dirty, file)
+            table = read_all(open_source(str(file), ReadOptions())).table
+            if table.n_rows != dirty.num_rows or len(table.names) != dirty.num_columns:
+                return f"{version['path']}: read as {table.n_rows} x {len(table.names)}"
+            params = Params(random_state=SCAN_SEED, trim=SCAN_TRIM if mute else 0.0, n_jobs=1)
+            found = scan_table(table, params)[1] if mute else fit_detect(table, params)[1]
+            collected = collect(found.judged, table)
+            wrong = pq.read_table(folder / "wrong.parquet")
+            np.savez_compressed(
+                path.with_suffix(".tmp.npz"),
+                inputs=np.clip(collected.inputs.values, -6e4, 6e4).astype(np.float16),
+                order=collected.order.astype(np.float16),
+                codes=np.stack([column.codes for column in collected.written.columns]),
+                wrong=np.stack([column.to_numpy() for column in wrong.columns]).astype(np.int8),
+            )
+            os.replace(path.with_suffix(".tmp.npz"), path)
+    except Exception as error:
+        return f"{version['path']}: {type(error).__name__}: {error}"
+    return f"{version['path']} {time.perf_counter() - began:.1f} s" if time.perf_counter() - began > 20 else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--to", required=True)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--mute", action="store_true", help="judge twice, likely errors muted in between, as scan does")
+    parser.add_argument("--only", default="", help="versions whose path contains this")
+    options = parser.parse_args()
+    Path(options.to).mkdir(parents=True, exist_ok=True)
+    versions = json.loads((Path(options.corpus) / "index.json").read_text())["versions"]
+    jobs = [
+        (options.corpus, version, options.to, options.mute) for version in versions if options.only in version["path"]
+    ]
+    with ProcessPoolExecutor(options.processes) as pool:
+        for number, message in enumerate(pool.map(extract, jobs, chunksize=1)):
+            if message:
+                print(message, flush=True)
+            if number % 50 == 0:
+                print(f"{number} of {len(jobs)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Evidence against single cells, and the probability that a cell is wrong."""

@@ -1,0 +1,77 @@
+"""The decision: the probability that a cell is wrong, from all its inputs, learned over many tables.
+
+Three sums of small trees, made by benchmarks/decision/train.py and kept as plain arrays in decision.npz:
+
+* screen   few trees, for every cell; what it calls surely right is not looked at further
+* cell     from the row and the profile alone: for new rows, and the first step for others
+* table    with the context of the table: for the rows of the training table itself
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._evidence.context import suspect_inputs
+from rfod._forest.boosted import BoostedTrees
+
+Floats = NDArray[np.float64]
+HEADS = ("screen", "cell", "table")
+FIELDS = ("input", "limit", "left", "right", "starts")
+SCREENED = 0.003  # probability from which on a cell is looked at
+BATCH_CELLS = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The learned heads, and the version that every output names."""
+
+    screen: BoostedTrees
+    cell: BoostedTrees
+    table: BoostedTrees
+    version: str
+
+    def first(self, inputs: NDArray[np.float32]) -> Floats:
+        """(columns, rows): probability by the cell's own inputs, (columns, rows, inputs)."""
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        found = np.empty(len(rows))
+        for start in range(0, len(rows), BATCH_CELLS):
+            part = rows[start : start + BATCH_CELLS]
+            chance = self.screen.probability(part)
+            suspects = np.flatnonzero(chance >= SCREENED)
+            chance[suspects] = self.cell.probability(part[suspects])
+            found[start : start + len(part)] = chance
+        return found.reshape(inputs.shape[:2])
+
+    def with_context(
+        self, inputs: NDArray[np.float32], order: NDArray[np.float32], codes: NDArray[np.int32], first: Floats
+    ) -> Floats:
+        """(columns, rows): probability with the context of the table; `first` stands for what the screen sorts out."""
+        context = suspect_inputs(first, codes)
+        found = first.copy()
+        for c in range(len(inputs)):
+            suspects = np.flatnonzero(first[c] >= SCREENED)
+            rows = np.hstack([inputs[c][suspects], order[c][suspects], context[c][suspects]])
+            found[c, suspects] = self.table.probability(rows)
+        return found
+
+
+def trees_from(arrays: Any, head: str) -> BoostedTrees:
+    """One head of a file of arrays."""
+    return BoostedTrees(*(arrays[f"{head}_{field}"] for field in FIELDS), base=float(arrays[f"{head}_base"]))
+
+
+@cache
+def load_decision() -> Decision:
+    """The decision that comes with the package."""
+    folder = files("rfod._evidence")
+    with folder.joinpath("decision.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        heads = [trees_from(arrays, head) for head in HEADS]
+    card = json.loads(folder.joinpath("decision.json").read_text(encoding="utf-8"))
+    return Decision(*heads, version=card["version"])

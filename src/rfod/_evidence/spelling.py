@@ -1,0 +1,163 @@
+"""Spelling: a rare text, or a rare word in it, one letter away from a frequent one.
+
+Two texts are near when deleting at most one letter from each makes them equal: one letter is replaced, added, left out,
+or two neighbours are swapped. Hashes of all deletions make this a join instead of a comparison of pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._evidence.texts import LETTER_CLASSES, Floats, Keys, code_points, hash_rows, letter_classes, scramble
+
+SHORTEST = 4  # letters; shorter texts are near each other by chance
+MOST_VALUES = 20_000  # the most frequent values of a column are compared with
+NOT_NEAR = -1
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Texts of a column, or words in them, with the number of rows that have them."""
+
+    texts: tuple[str, ...]
+    counts: Keys
+
+    @classmethod
+    def of(cls, texts: tuple[str, ...] | list[str], counts: Keys) -> Vocabulary:
+        """The most frequent texts that occur at least twice and are long enough."""
+        order = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+        kept = [int(k) for k in order if counts[k] > 1 and len(texts[k]) >= SHORTEST]
+        return cls(tuple(texts[k] for k in kept), np.asarray(counts[kept], dtype=np.int64))
+
+    @cached_property
+    def index(self) -> tuple[Keys, Keys, Keys]:
+        """Hashes of the texts and their deletions, ascending; the most frequent text with each, and the next."""
+        hashes, owner = _deletions(code_points(self.texts))
+        order = np.lexsort((owner, hashes))  # texts are in the order of their counts
+        hashes, owner = hashes[order], owner[order]
+        keep = np.ones(len(hashes), dtype=np.bool_)
+        keep[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
+        hashes, owner = hashes[keep], owner[keep]
+        distinct, first = np.unique(hashes, return_index=True)
+        second = np.minimum(first + 1, max(0, len(owner) - 1))
+        has_second = (first + 1 < len(hashes)) & (hashes[second] == distinct) if len(hashes) else first > 0
+        return distinct, owner[first], np.where(has_second, owner[second] if len(owner) else 0, NOT_NEAR)
+
+    def nearest(self, points: NDArray[np.uint32]) -> Keys:
+        """(texts,): the most frequent text of the vocabulary that is near each text and not equal; NOT_NEAR if none."""
+        found = np.full(len(points), len(self.texts), dtype=np.int64)
+        if not len(self.texts) or not len(points):
+            return np.full(len(points), NOT_NEAR, dtype=np.int64)
+        hashes, owner = _deletions(points)
+        keys, first, second = self.index
+        place = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
+        hit = keys[place] == hashes
+        hashes, owner, place = hashes[hit], owner[hit], place[hit]
+        own, known = hash_rows(points), hash_rows(code_points(self.texts))
+        best = np.where(known[first[place]] == own[owner], second[place], first[place])
+        is_near = best != NOT_NEAR
+        np.minimum.at(found, owner[is_near], best[is_near])  # the smallest number is the most frequent
+        return np.where(found < len(self.texts), found, NOT_NEAR)
+
+
+def _deletions(points: NDArray[np.uint32]) -> tuple[Keys, Keys]:
+    """Hashes of texts and of each text without one of its letters, and which text each belongs to."""
+    n_texts, width = points.shape
+    base = np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        powers = np.cumprod(np.concatenate([[np.uint64(1)], np.full(width, base)]))
+        terms = scramble(points) * powers[:width]
+        before = np.concatenate([np.zeros((n_texts, 1), np.uint64), np.cumsum(terms, axis=1, dtype=np.uint64)], axis=1)
+        moved = np.concatenate(
+            [scramble(points[:, 1:]) * powers[: width - 1], np.zeros((n_texts, 1), np.uint64)], axis=1
+        )
+        after = np.cumsum(moved[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
+        without = before[:, :width] + after
+    is_letter = points != 0
+    texts = np.arange(n_texts)
+    owner = np.concatenate([texts, np.repeat(texts, is_letter.sum(axis=1))])
+    return np.concatenate([before[:, width], without[is_letter]]).view(np.int64), owner
+
+
+def without_digits(points: NDArray[np.uint32]) -> Keys:
+    """(texts,): one number for the letters that are no digits, in their order."""
+    is_digit = letter_classes(points) == LETTER_CLASSES["digit"]
+    order = np.argsort(is_digit | (points == 0), axis=1, kind="stable")
+    moved = np.take_along_axis(np.where(is_digit, 0, points), order, axis=1)
+    return hash_rows(moved.astype(np.uint32))
+
+
+def words_of(texts: tuple[str, ...] | list[str]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct words in lower case; which word and which text, for each occurrence."""
+    number: dict[str, int] = {}
+    words, owners = [], []
+    for place, text in enumerate(texts):
+        for word in set(_WORD.findall(text.lower())):
+            words.append(number.setdefault(word, len(number)))
+            owners.append(place)
+    return list(number), np.array(words, dtype=np.int64), np.array(owners, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SpellingProfile:
+    """Frequent texts and words of a column."""
+
+    values: Vocabulary
+    words: Vocabulary
+
+
+def fit_spelling(texts: tuple[str, ...], counts: Keys) -> SpellingProfile:
+    """The vocabulary of a column."""
+    words, which, owner = words_of(texts)
+    rows = np.bincount(which, counts[owner], minlength=len(words)).astype(np.int64)
+    return SpellingProfile(Vocabulary.of(texts, counts), Vocabulary.of(words, rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling:
+    """Near misses of the distinct texts of a column; numbers are 0 where there is none."""
+
+    near: Floats
+    """log of how many times more frequent the near text is."""
+    near_digits: Floats
+    """The same, where the two differ in digits only."""
+    near_word: Floats
+    """The same for the words of a text: the largest."""
+    suggested: Keys
+    """Place of the near text in the vocabulary, or NOT_NEAR."""
+    words: dict[int, tuple[str, str]]
+    """By text: the misspelt word and the one it is near to."""
+
+
+def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Keys) -> Spelling:
+    """Near misses of texts; `counts` are the rows that have each, itself included."""
+    points = code_points(texts)
+    nearest = profile.values.nearest(points)
+    is_near = nearest != NOT_NEAR
+    ratio = np.zeros(len(texts))
+    rows = np.maximum(counts, 1)
+    ratio[is_near] = np.log(profile.values.counts[nearest[is_near]] / rows[is_near])
+    ratio = np.maximum(ratio, 0.0)
+    in_digits = np.zeros(len(texts), dtype=np.bool_)
+    if is_near.any():
+        in_digits[is_near] = without_digits(points[is_near]) == without_digits(
+            code_points(profile.values.texts)[nearest[is_near]]
+        )
+    words, which, owner = words_of(texts)
+    near_word, found = np.zeros(len(texts)), {}
+    if words:
+        word_points = code_points(words)
+        near = profile.words.nearest(word_points)
+        own = np.bincount(which, counts[owner], minlength=len(words))
+        gain = np.where(near != NOT_NEAR, np.log(np.append(profile.words.counts, 1)[near] / np.maximum(own, 1)), 0.0)
+        np.maximum.at(near_word, owner, np.maximum(gain, 0.0)[which])
+        for word, text in zip(which.tolist(), owner.tolist(), strict=True):
+            if gain[word] > 0 and gain[word] == near_word[text]:
+                found[text] = (words[word], profile.words.texts[near[word]])
+    return Spelling(np.where(in_digits, 0.0, ratio), np.where(in_digits, ratio, 0.0), near_word, nearest, found)

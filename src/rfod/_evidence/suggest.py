@@ -1,0 +1,94 @@
+"""What to put in the place of a wrong cell: a value of the column's own domain, from the evidence against the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rfod._evidence.collect import Collected
+from rfod._evidence.inputs import CELL_INPUTS
+from rfod._evidence.numbers import best_unit
+from rfod._evidence.regularities import violations
+from rfod._evidence.spelling import NOT_NEAR
+from rfod._model.judged import JudgedTable
+from rfod._table.encode import value_text
+
+_UNIT = CELL_INPUTS.index("unit")
+CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
+
+
+def suggest(collected: Collected, judged: JudgedTable, row: int, c: int, groups: Sequence[str]) -> str | None:
+    """The suggestion of the strongest evidence that has one; None where none has."""
+    ways = {"spelling": _near, "votes": _vote, "regularities": _sum, "forest": _expected}
+    for group in (*groups, "votes", "spelling", "forest"):
+        if group in ways and (found := ways[group](collected, judged, row, c)) is not None:
+            return found
+    return None
+
+
+def _near(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+    column, spelling = collected.written.columns[c], collected.inputs.spelling[c]
+    code = int(column.codes[row])
+    if code < 0:
+        return None
+    near = int(spelling.suggested[code])
+    if near != NOT_NEAR and max(spelling.near[code], spelling.near_digits[code]) > 0:
+        return collected.profile.columns[c].spelling.values.texts[near]
+    if code in spelling.words:
+        word, better = spelling.words[code]
+        text = column.values[code]
+        place = text.lower().find(word)
+        if place < 0 or len(text.lower()) != len(text):
+            return None
+        old = text[place : place + len(word)]
+        new = better.upper() if old.isupper() else better.capitalize() if old[0].isupper() else better
+        return text[:place] + new + text[place + len(word) :]
+    return None
+
+
+def _vote(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+    votes = collected.inputs.votes[c]
+    if votes.determinant[row] < 0 or votes.inputs[row, 0] <= 0:
+        return None
+    return collected.profile.columns[c].text_of.get(int(votes.rival[row]))
+
+
+def _sum(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+    written = collected.written
+    for rule in collected.profile.regularities:
+        if rule.kind == "sum" and c in rule.columns and violations(rule, written.columns, written.numbers, None)[row]:
+            total, *parts = (written.numbers[j] for j in rule.columns)
+            if total is None or any(part is None for part in parts):
+                continue
+            values = [float(part[row]) for part in parts if part is not None]
+            if c == rule.columns[0]:
+                return as_written(collected, c, sum(values))
+            own = rule.columns.index(c) - 1
+            return as_written(collected, c, float(total[row]) - sum(values) + values[own])
+    return None
+
+
+def _expected(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+    j = int(collected.written.place[c])
+    if j < 0:
+        return None
+    column, expected = judged.model.schema.columns[j], judged.cells.expected[j][row]
+    if column.is_categorical:
+        return value_text(column, np.array([expected], dtype=np.int32))[0] if expected >= 0 else None
+    if not np.isfinite(expected):
+        return None
+    numbers = collected.written.numbers[c]
+    if column.kind == "numeric" and numbers is not None:
+        if collected.inputs.values[c, row, _UNIT] > CLEAR_UNIT:
+            return as_written(collected, c, float(numbers[row]) * best_unit(float(numbers[row]), float(expected)))
+        return as_written(collected, c, float(expected))
+    return value_text(column, np.array([expected]))[0]
+
+
+def as_written(collected: Collected, c: int, value: float) -> str:
+    """A number with the decimals that the column usually has."""
+    column = collected.written.columns[c]
+    decimals = [len(text.partition(".")[2]) for text in column.values]
+    usual = int(np.bincount(np.array(decimals, dtype=np.int64), column.counts).argmax()) if decimals else 0
+    return f"{value:.{min(usual, 12)}f}"

@@ -1,0 +1,153 @@
+"""Columns as they were written: distinct texts, their counts, and numbers that stand for texts.
+
+All keys of this package (values, shapes, groups of letters) are 64-bit integers, so that counting and looking up are
+numpy operations. Texts are seen as matrices of code points, (distinct values, longest text), padded with 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rfod._table.kinds.base import MISSING_TEXTS
+from rfod._table.table import Table
+from rfod._table.values import as_text, family, plain
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+LONGEST = 64  # letters of a text that are looked at
+BLANK = -1
+_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it permutes the 64-bit integers
+LETTER_CLASSES = {"upper": 1, "lower": 2, "digit": 3, "space": 4}
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """One column of a table as text."""
+
+    name: str
+    values: tuple[str, ...]
+    """Distinct texts that are present, without blanks around them."""
+    codes: Codes
+    """(rows,): position of each row's text in `values`; `BLANK` for a gap."""
+    is_padded: NDArray[np.bool_]
+    """(rows,): whether the text has blanks around it."""
+
+    @cached_property
+    def counts(self) -> Keys:
+        """(values,): rows with each value."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)).astype(np.int64)
+
+    @cached_property
+    def is_blank(self) -> NDArray[np.bool_]:
+        """(rows,)."""
+        return np.asarray(self.codes == BLANK)
+
+    @cached_property
+    def points(self) -> NDArray[np.uint32]:
+        """(values, letters): code points, 0 behind the end."""
+        return code_points(self.values)
+
+    @cached_property
+    def hashes(self) -> Keys:
+        """(values,): one number per text."""
+        return hash_rows(self.points)
+
+    def spread(self, per_value: NDArray[np.float64], blank: float = 0.0) -> Floats:
+        """(rows,): a number per distinct value as a number per row; `blank` for gaps."""
+        return np.append(per_value, blank)[self.codes]
+
+
+def read_texts(table: Table, names: tuple[str, ...] | None = None) -> list[TextColumn]:
+    """The columns of a table as text."""
+    return [_read(table, name) for name in (table.names if names is None else names)]
+
+
+def _read(table: Table, name: str) -> TextColumn:
+    written = plain(table.written(name, mixed_as_text=True))
+    texts = written if family(written.type) == "text" else as_text(written)
+    encoded = texts.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    given = encoded.dictionary
+    stripped = pc.utf8_trim_whitespace(given)
+    values = sorted(set(stripped.to_pylist()) - set(MISSING_TEXTS))
+    number = {value: code for code, value in enumerate(values)}
+    code_of = np.array([number.get(value, BLANK) for value in stripped.to_pylist()] + [BLANK], dtype=np.int32)
+    padded = np.append(pc.not_equal(given, stripped).to_numpy(zero_copy_only=False).astype(np.bool_), False)
+    place = encoded.indices.fill_null(len(given)).to_numpy(zero_copy_only=False)
+    codes = code_of[place]
+    return TextColumn(name, tuple(values), codes, padded[place] & (codes >= 0))
+
+
+def code_points(texts: tuple[str, ...] | list[str]) -> NDArray[np.uint32]:
+    """(texts, letters): code points of the first `LONGEST` letters, at least one column."""
+    width = max(1, min(LONGEST, max(map(len, texts), default=1)))
+    return np.array([text[:width] for text in texts], dtype=f"<U{width}").view(np.uint32).reshape(len(texts), width)
+
+
+def hash_rows(rows: NDArray[np.uint32]) -> Keys:
+    """(rows,): one number per row of a matrix; trailing zeros do not count."""
+    total = np.zeros(len(rows), dtype=np.uint64)
+    power = np.uint64(1)
+    with np.errstate(over="ignore"):
+        for column in rows.T:
+            total += scramble(column) * power
+            power = power * _BASE
+    return total.view(np.int64)
+
+
+def scramble(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """One well-mixed number per code point, 0 for 0 (the finaliser of splitmix64)."""
+    mixed = points.astype(np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+def letter_classes(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Upper-case letters, lower-case letters, digits and white space by class, other letters as they are."""
+    distinct, place = np.unique(points, return_inverse=True)
+    classes = np.array([_letter_class(int(point)) for point in distinct], dtype=np.uint32)
+    return classes[place].reshape(points.shape)
+
+
+def _letter_class(point: int) -> int:
+    letter = chr(point)
+    if letter.isdecimal():
+        return LETTER_CLASSES["digit"]
+    if letter.isalpha():
+        return LETTER_CLASSES["lower" if letter.islower() else "upper"]
+    return LETTER_CLASSES["space"] if letter.isspace() else point
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCounts:
+    """How many rows have each key."""
+
+    keys: Keys
+    """Ascending."""
+    counts: Keys
+
+    @classmethod
+    def of(cls, keys: Keys, weights: Keys, most: int) -> KeyCounts:
+        """Count keys, each with its weight; at most so many, the most frequent."""
+        distinct, place = np.unique(keys, return_inverse=True)
+        counts = np.bincount(place, weights, minlength=len(distinct)).astype(np.int64)
+        if len(distinct) > most:
+            kept = np.sort(np.argsort(-counts, kind="stable")[:most])
+            distinct, counts = distinct[kept], counts[kept]
+        return cls(distinct, counts)
+
+    def find(self, keys: Keys) -> Keys:
+        """The count of each key; 0 for unknown ones."""
+        if not len(self.keys):
+            return np.zeros(keys.shape, dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self.counts[place], 0)

@@ -1,0 +1,137 @@
+"""Wrong cells: the probability of every cell of a table, and for those that are reported a suggestion and a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._evidence.collect import Collected, collect
+from rfod._evidence.decision import Decision, load_decision
+from rfod._evidence.inputs import CELL_INPUTS, GROUPS, group_of
+from rfod._evidence.reasons import Reason, reasons_of
+from rfod._evidence.suggest import suggest
+from rfod._evidence.texts import Floats
+from rfod._model.judged import JudgedTable
+from rfod._table.table import Table
+
+WRONG, WORTH_A_CHECK = 0.9, 0.5
+"""From which probability on a cell is called wrong, and worth a check."""
+WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
+LEAST_SAID = 0.3  # log-odds
+
+
+@dataclass(frozen=True)
+class WrongCell:
+    """A cell that is probably wrong."""
+
+    row: int
+    """Position in the table."""
+    column: str
+    observed: str | None
+    """As it was written; None for a gap."""
+    suggested: str | None
+    """What to put in its place; None where nothing can be said."""
+    probability: float
+    kind: str
+    """The strongest evidence: "spelling", "form", "votes", "forest", "margin" or "regularities"."""
+    evidence: tuple[str, ...]
+    """All evidence that counts, strongest first."""
+    reason: str
+    """One sentence."""
+
+
+class CellProbabilities:
+    """How likely each cell of a judged table is wrong. Computed when first wanted, once."""
+
+    def __init__(self, judged: JudgedTable, table: Table) -> None:
+        self._judged, self._table = judged, table
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The learned decision."""
+        return load_decision()
+
+    @cached_property
+    def collected(self) -> Collected:
+        """Evidence on all cells."""
+        return collect(self._judged, self._table)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns whose cells are judged, modelled or not."""
+        return self.collected.profile.names
+
+    @cached_property
+    def first(self) -> Floats:
+        """(columns, rows): probability from the row and the profile alone."""
+        return self.decision.first(self.collected.inputs.values)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """(rows, columns): how likely each cell is wrong."""
+        if not self._judged.is_own:
+            return self.first.T
+        collected = self.collected
+        codes = np.stack([column.codes for column in collected.written.columns])
+        return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
+
+    def muted(self) -> NDArray[np.bool_]:
+        """(rows, modelled columns): cells that are probably wrong by their own evidence; a second fit leaves them out."""
+        found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
+        for c, j in enumerate(self.collected.written.place.tolist()):
+            if j >= 0:
+                found[:, j] = self.first[c] >= WORTH_A_CHECK
+        return found
+
+    def above(self, least: float) -> NDArray[np.intp]:
+        """(cells, 2): row and column of the cells of at least this probability, most probable first."""
+        rows, columns = np.nonzero(self.probability >= least)
+        order = np.lexsort((columns, rows, -self.probability[rows, columns]))
+        return np.stack([rows[order], columns[order]], axis=1)
+
+    def describe(self, cells: Iterable[Sequence[int]]) -> list[WrongCell]:
+        """Cells, given by row and column, with their reasons."""
+        return [self._describe(int(row), int(column)) for row, column in cells]
+
+    def _describe(self, row: int, c: int) -> WrongCell:
+        column = self.collected.written.columns[c]
+        code = int(column.codes[row])
+        groups = self._weighed_groups(row, c)
+        reasons = reasons_of(self.collected, self._judged, row, c, groups)
+        return WrongCell(
+            row=row,
+            column=column.name,
+            observed=None if code < 0 else column.values[code],
+            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons]),
+            probability=float(self.probability[row, c]),
+            kind=reasons[0].group if reasons else "forest",
+            evidence=tuple(reason.group for reason in reasons),
+            reason=_sentence(column.name, None if code < 0 else column.values[code], reasons),
+        )
+
+    def _weighed_groups(self, row: int, c: int) -> list[str]:
+        """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
+        own = self.collected.inputs.values[c, row]
+        places = group_of()
+        without = np.repeat(own[None], 1 + len(GROUPS), axis=0)
+        for number, members in enumerate(places.values()):
+            without[number + 1, members] = 0.0
+        odds = self.decision.cell.log_odds(without)
+        falls = {group: float(odds[0] - odds[number + 1]) for number, group in enumerate(places) if group != "facts"}
+        order = sorted(falls, key=lambda group: -falls[group])
+        strongest = max(falls[order[0]], LEAST_SAID)
+        return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
+
+
+def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
+    """What is wrong with a cell, in one sentence."""
+    start = f"{name} is missing" if observed is None else f"{name} is '{observed}'"
+    said = [reason.text for reason in reasons if reason.text]
+    return f"{start}: {'; '.join(said)}" if said else start
+
+
+__all__ = ["CELL_INPUTS", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell"]
