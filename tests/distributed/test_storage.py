@@ -58,7 +58,7 @@ def bucket(files: Path) -> Iterator[pa_fs.FileSystem]:
         filesystem.create_dir("a-bucket")
         for path in sorted(files.rglob("*.p*q*")):
             storage.put(f"{BUCKET}/files/{path.relative_to(files).as_posix()}", path.read_bytes())
-        storage.put(f"{BUCKET}/odd names/a %20b.csv", b"number,text\n" + b"1,x\n2,y\n" * 20)
+        storage.put(f"{BUCKET}/odd names/a %20b.csv", b"number,text\n" + b"1,x\n2,y\n3,z\n" * 20)
         yield filesystem
         storage._connect.cache_clear()
     running.stop()

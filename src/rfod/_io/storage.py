@@ -77,6 +77,13 @@ def is_folder(place: str) -> bool:
     return bool(filesystem.get_file_info(path.rstrip("/")).type == pa_fs.FileType.Directory)
 
 
+def file_size(place: str) -> int | None:
+    """The number of bytes of a file, where its file system knows it."""
+    filesystem, path = open_storage(place)
+    size: int | None = filesystem.get_file_info(path).size
+    return size
+
+
 def open_input(place: str) -> Any:
     """A stream of the bytes of a file."""
     filesystem, path = open_storage(place)
