@@ -2,32 +2,47 @@
 
     python -m benchmarks.decision.extract CORPUS --to DIRECTORY [--processes 2] [--mute]
 
-A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows, inputs),
-`order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
+A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows,
+inputs), `order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rfod._evidence.collect import collect
+from rfod._evidence.context import order_inputs
+from rfod._evidence.profile import WrittenTable
 from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_source
 from rfod._io.source import read_all
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 from rfod.pipeline import fit_detect, scan_table
+
+
+def _shuffled_order(written: WrittenTable) -> NDArray[np.float32]:
+    """The inputs of row order had the rows come in a random order."""
+    n_rows = len(written.columns[0].codes)
+    order = np.random.default_rng(n_rows).permutation(n_rows)
+    columns = [replace(column, codes=column.codes[order]) for column in written.columns]
+    numbers = [None if values is None else values[order] for values in written.numbers]
+    found = order_inputs(WrittenTable(columns, numbers, written.place))
+    back = np.empty_like(found)
+    back[:, order] = found
+    return back
 
 
 def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
@@ -55,10 +70,11 @@ def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
                 path.with_suffix(".tmp.npz"),
                 inputs=np.clip(collected.inputs.values, -6e4, 6e4).astype(np.float16),
                 order=collected.order.astype(np.float16),
+                shuffled_order=_shuffled_order(collected.written).astype(np.float16),
                 codes=np.stack([column.codes for column in collected.written.columns]),
                 wrong=np.stack([column.to_numpy() for column in wrong.columns]).astype(np.int8),
             )
-            os.replace(path.with_suffix(".tmp.npz"), path)
+            path.with_suffix(".tmp.npz").replace(path)
     except Exception as error:
         return f"{version['path']}: {type(error).__name__}: {error}"
     return f"{version['path']} {time.perf_counter() - began:.1f} s" if time.perf_counter() - began > 20 else ""

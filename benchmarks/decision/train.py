@@ -2,8 +2,8 @@
 
     python -m benchmarks.decision.train CORPUS INPUTS [--to src/rfod/_evidence] [--folds 5]
 
-With --folds, each family of tables is judged by heads that have not seen it, and the results are printed and kept; without,
-the heads are learned from all tables and written as arrays.
+With --folds, each family of tables is judged by heads that have not seen it, and the results are printed and kept;
+without, the heads are learned from all tables and written as arrays.
 """
 
 from __future__ import annotations

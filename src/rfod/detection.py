@@ -197,8 +197,8 @@ class Detection:
 
     @property
     def cell_probability(self) -> Floats:
-        """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`: those of
-        the table, modelled or not, but for those that were excluded. See docs/wrong-cells.md."""
+        """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`: those
+        of the table, modelled or not, but for those that were excluded. See docs/wrong-cells.md."""
         return self.probabilities.probability
 
     @property

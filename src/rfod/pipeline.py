@@ -68,8 +68,8 @@ def scan_table(
     lines: NDArray[np.int64] | None = None,
     executor: Executor | None = None,
 ) -> tuple[Model, Detection]:
-    """`fit_detect` with two fits: cells that are probably wrong after the first, and the worst rows, are left out of the
-    second."""
+    """`fit_detect` with two fits: the worst rows, and cells that are probably wrong after the first, are left out of
+    the second."""
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
     trained = fit.train()
     first = fit.judge(trained)
@@ -125,13 +125,16 @@ def detect(
     n_jobs: int | None = -1,
     verbose: int = 0,
     executor: Executor | None = None,
+    known: tuple[NDArray[np.intp], JudgedCells] | None = None,
 ) -> Detection:
     """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row, `lines`
-    are the lines of a text file on which rows begin."""
+    are the lines of a text file on which rows begin. `known` are rows that were judged before, and their cells."""
     table = open_table(data)
     matched = match_columns(model.schema, table)
     with terminal_progress(bool(verbose)) as progress:
         judged = judge(model, read_rows(model, matched), executor or Threads(n_jobs), progress)
+    if known is not None:
+        judged.put(*known)
     return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs, lines=lines)
 
 

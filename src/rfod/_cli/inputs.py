@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import typer
+from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
@@ -20,7 +21,7 @@ from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.row_sample import RowSample, row_keys
-from rfod._io.source import Batch, Source, read_all
+from rfod._io.source import Batch, Source, joined, read_all
 from rfod._io.source_stats import SourceStats
 from rfod._io.storage import local_copy
 from rfod._io.write import check_target, format_of
@@ -93,6 +94,28 @@ def sample_table(
         sample = Batch(sampler.rows(), 0, readings=sampler.readings)
     reporter.notes_of(source)
     return sample, n_seen
+
+
+def read_or_sample(source: Source, reporter: Reporter, n_rows: int, seed: int) -> tuple[Batch, NDArray[np.int64] | None]:
+    """All rows of a source; or, if it has more than `n_rows`, a uniform sample of so many and their numbers."""
+    batches: list[Batch] = []
+    sampler, n_seen = RowSample(n_rows), 0
+    with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as read:
+        for batch in read:
+            batches.append(batch)
+            n_seen += batch.rows.num_rows
+            while batches and n_seen > n_rows:
+                earlier = batches.pop(0)
+                places = np.arange(earlier.first_row, earlier.first_row + earlier.rows.num_rows)
+                sampler.add(earlier.rows, row_keys(seed, "", places), places)
+                sampler.readings = earlier.readings
+            advance(batch.rows.num_rows)
+        if not n_seen:
+            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+    reporter.notes_of(source)
+    if n_seen <= n_rows:
+        return joined(batches), None
+    return Batch(sampler.rows(), 0, readings=sampler.readings), sampler.places
 
 
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:

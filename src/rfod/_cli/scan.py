@@ -6,6 +6,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Choosing, Learning, Reading
+from rfod.params import SCAN_SAMPLE_ROWS
 
 MOST_JSON_FINDINGS = 1000
 FINDINGS_ABOVE = 3
@@ -31,6 +32,14 @@ def scan(
     redact: list[str] | None = options.REDACT,
     show_rows: int = options.SHOW,
     as_json: bool = options.FINDINGS_JSON,
+    sample_rows: int = typer.Option(
+        SCAN_SAMPLE_ROWS,
+        "--sample-rows",
+        metavar="N",
+        min=2,
+        help="A file with more rows is not held in memory: the model is fitted to a uniform sample of this size, and "
+        "all rows are judged batch by batch, as rfod score does. --report shows the sample.",
+    ),
     quiet: bool = options.QUIET,
     choosing: Choosing,
     fail_above: float | None = options.FAIL_ABOVE,
@@ -45,11 +54,14 @@ def scan(
     Example: rfod scan orders.csv --key order_id --fdr 0.05 -o findings.parquet
     """
     import json
+    import sys
 
     from rfod._cli.console import Reporter, naming, stdout_console
     from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, finding_json, print_findings, rows_table
-    from rfod._cli.inputs import check_output, check_training, one_source, read_table, title_of
+    from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
+    from rfod._cli.streaming import Answers, judge_source
     from rfod._io.write import open_sink
+    from rfod._model.model import JudgedSample
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
@@ -64,31 +76,42 @@ def scan(
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
-    batch = read_table(source, reporter)
+    can_stream = reading.sql is None and table != "-"  # which are there only once
+    batch, places = read_or_sample(source, reporter, sample_rows if can_stream else sys.maxsize, learning.seed)
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
         found = fit_detect(batch.table, params, key=key, lines=batch.lines)[1]
-    with reporter.stage("findings"):
-        flagged = rule.select(found.judged)
-        order = found.judged.order
-        worst = order[flagged[order]]
-        n_flagged = len(worst)
-        n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(UNUSUAL_ROWS_SHOWN, n_shown)]
-        findings = found.explain_rows(shown_rows)
-        if output is not None:
-            answers = cells_table(found, worst) if cells else rows_table(found, flagged)
-            with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
-                write(answers)
+    n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
+    if places is not None:
+        reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(found):,} rows.")
+        model, own = found.judged.model, JudgedSample(places, found.judged.cells)
+        needed = {column.name for column in model.schema.columns} | ({key} if key else set())
+        source = one_source(table, reading, as_model_reads(model, read_options, needed))
+        answers = Answers(rule, output, cells, n_shown, csv_safe)
+        judge_source(model, source, key, answers, reporter, learning.jobs, own)
+        n_rows, n_flagged = answers.n_rows, answers.n_flagged
+        findings = answers.findings[:n_flagged] if as_json else answers.findings
+    else:
+        with reporter.stage("findings"):
+            flagged = rule.select(found.judged)
+            order = found.judged.order
+            worst = order[flagged[order]]
+            n_rows, n_flagged = len(found), len(worst)
+            shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(UNUSUAL_ROWS_SHOWN, n_shown)]
+            findings = found.explain_rows(shown_rows)
+            if output is not None:
+                written = cells_table(found, worst) if cells else rows_table(found, flagged)
+                with open_sink(output, written.schema, csv_safe=csv_safe) as write:
+                    write(written)
     if report is not None:
         with reporter.stage("report"):
             write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table))
     if as_json:
         summary = {
             "source": source.name,
-            "n_rows": len(found),
+            "n_rows": n_rows,
             "n_columns": len(found.columns),
             "n_flagged": n_flagged,
             "rule": rule.words(),
@@ -100,11 +123,11 @@ def scan(
     elif output != "-" and not quiet:
         print_findings(stdout_console(), findings, n_flagged, rule, output)
     reporter.say(
-        f"{source.name}: {len(found):,} rows, {len(found.columns)} columns judged; {n_flagged:,} flagged "
-        f"({n_flagged / len(found):.2%}; {rule.words()}). {reporter.times()}."
+        f"{source.name}: {n_rows:,} rows, {len(found.columns)} columns judged; {n_flagged:,} flagged "
+        f"({n_flagged / n_rows:.2%}; {rule.words()}). {reporter.times()}."
     )
-    written = [path for path in (output, report) if path not in (None, "-")]
-    if written:
-        reporter.say(f"written: {', '.join(map(str, written))}")
-    if fail_above is not None and n_flagged > fail_above * len(found):
+    paths = [path for path in (output, report) if path not in (None, "-")]
+    if paths:
+        reporter.say(f"written: {', '.join(map(str, paths))}")
+    if fail_above is not None and n_flagged > fail_above * n_rows:
         raise typer.Exit(FINDINGS_ABOVE)

@@ -26,7 +26,7 @@ from rfod._io.source import Batch, Source, joined
 from rfod._io.storage import is_address
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, open_sink
-from rfod._model.model import Model
+from rfod._model.model import JudgedSample, Model
 from rfod._table.table import check_columns
 from rfod.detection import Detection
 from rfod.pipeline import detect
@@ -57,13 +57,17 @@ class WorstRows:
             if len(self.heap) > self.n_wanted:
                 heapq.heappop(self.heap)
 
-    def findings(self, model: Model, key: str | None, n: int, jobs: int) -> list[RowExplanation]:
+    def findings(
+        self, model: Model, key: str | None, n: int, jobs: int, own: JudgedSample | None = None
+    ) -> list[RowExplanation]:
         """The `n` highest rows, explained."""
         kept = [batch for _, _, batch in sorted(self.heap, reverse=True)[:n]]
         if not kept:
             return []
-        together = joined(kept)
-        explained = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs).explain_rows(None)
+        together, numbers = joined(kept), np.array([batch.first_row for batch in kept])
+        known = None if own is None else own.find(numbers)
+        found = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs, known=known)
+        explained = found.explain_rows(None)
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 
@@ -144,9 +148,15 @@ class Answers(ExitStack):
 
 
 def judge_source(
-    model: Model, source: Source, key: str | None, answers: Answers, reporter: Reporter, jobs: int
+    model: Model,
+    source: Source,
+    key: str | None,
+    answers: Answers,
+    reporter: Reporter,
+    jobs: int,
+    own: JudgedSample | None = None,
 ) -> None:
-    """Read, judge and write one source."""
+    """Read, judge and write one source; `own` are its rows that the model was fitted to."""
     with (
         reporter.bar("scoring", source) as advance,
         reporter.remarks(),
@@ -161,7 +171,9 @@ def judge_source(
                 break
             check_columns(batch.rows.column_names, [key] if key else [], "use as key")
             with reporter.stage("judging"):
-                found = detect(model, batch.table, key=key, first_row=batch.first_row, lines=batch.lines, n_jobs=jobs)
+                first, rows = batch.first_row, batch.table
+                known = None if own is None else own.find(np.arange(first, first + rows.n_rows))
+                found = detect(model, rows, key=key, first_row=first, lines=batch.lines, n_jobs=jobs, known=known)
             with reporter.stage("writing"):
                 answers.add(found, batch)
             advance(batch.rows.num_rows)
@@ -170,7 +182,7 @@ def judge_source(
         with reporter.stage("writing"):
             answers.settle()
         with reporter.stage("findings"):
-            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs)
+            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs, own)
     reporter.notes_of(source)
 
 

@@ -28,9 +28,14 @@ MOST_ODDS = 8.0
 
 
 def order_inputs(written: WrittenTable) -> NDArray[np.float32]:
-    """(columns, rows, ORDER_INPUTS). between: how surely a cell has the value that both neighbours share, when it does not
-    (log-odds; below 0 when it does); run_agreement: share of such rows in the column; step: distance from the mean of the
-    neighbours in typical steps; smoothness: how much smaller a typical step is than the spread of the column."""
+    """(columns, rows, ORDER_INPUTS).
+
+    * between        where both neighbours share a value: log-odds that cells have it too, positive for a cell that
+                     does not, negative for one that does
+    * run_agreement  share of the rows of the column whose neighbours share a value
+    * step           distance from the mean of the neighbours, in typical steps (log)
+    * smoothness     how much smaller a typical step is than the spread of the column
+    """
     n_rows = len(written.columns[0].codes)
     found = np.zeros((len(written.columns), n_rows, len(ORDER_INPUTS)), dtype=np.float32)
     if n_rows < 10:
@@ -63,9 +68,13 @@ def order_inputs(written: WrittenTable) -> NDArray[np.float32]:
 def suspect_inputs(first: Floats, codes: NDArray[np.int32]) -> NDArray[np.float32]:
     """(columns, rows, SUSPECT_INPUTS) from the first probabilities, (columns, rows), and the codes of the texts.
 
-    first: its log-odds; column_mean, row_mean, table_mean: log of the mean probability; column_above: log of the share of
-    cells of the column that are at least as suspicious; row_rest: log-odds of the most suspicious other cell of the row;
-    same_value: log of the rows with the same value; rank_in_row: whether it is the most suspicious cell of its row."""
+    * first          log-odds of the first probability
+    * column_mean    log of the mean probability of the column; row_mean, table_mean likewise
+    * column_above   log of the share of the cells of the column that are at least as suspicious
+    * row_rest       log-odds of the most suspicious other cell of the row
+    * same_value     log of the number of rows with the same value
+    * rank_in_row    1 for the most suspicious cell of the row, else 0
+    """
     n_columns, n_rows = first.shape
     odds = np.log(np.maximum(first, 1e-6) / np.maximum(1 - first, 1e-6))
     found = np.empty((n_columns, n_rows, len(SUSPECT_INPUTS)), dtype=np.float32)

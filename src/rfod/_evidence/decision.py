@@ -64,7 +64,7 @@ class Decision:
 
 def trees_from(arrays: Any, head: str) -> BoostedTrees:
     """One head of a file of arrays."""
-    return BoostedTrees(*(arrays[f"{head}_{field}"] for field in FIELDS), base=float(arrays[f"{head}_base"]))
+    return BoostedTrees(**{field: arrays[f"{head}_{field}"] for field in FIELDS}, base=float(arrays[f"{head}_base"]))
 
 
 @cache
@@ -72,6 +72,6 @@ def load_decision() -> Decision:
     """The decision that comes with the package."""
     folder = files("rfod._evidence")
     with folder.joinpath("decision.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        heads = [trees_from(arrays, head) for head in HEADS]
+        screen, cell, table = (trees_from(arrays, head) for head in HEADS)
     card = json.loads(folder.joinpath("decision.json").read_text(encoding="utf-8"))
-    return Decision(*heads, version=card["version"])
+    return Decision(screen, cell, table, card["version"])

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rfod._evidence.texts import LETTER_CLASSES, Floats, KeyCounts, Keys, TextColumn, hash_rows, letter_classes
 
 MARKS = ("value", "shape", "outline", "letters", "length", "gram1", "gram2", "gram3", "class_gram")
-"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and digits
-only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
+"""value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and
+digits only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
 MOST_RARE = 0.3
 MOST_KEYS = 50_000  # per mark and column that are kept
 NO_LETTER = np.int64(np.iinfo(np.int64).max)
@@ -42,7 +42,9 @@ def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
     length = np.count_nonzero(points, axis=1).astype(np.int64)
     single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum)), length]
     framed = np.pad(classes, ((0, 0), (1, 1)))  # so that the first and the last letter have a place
-    return [key[:, None] for key in single] + [_grams(points, size) for size in (1, 2, 3)] + [_grams(framed, 3)]
+    ended = np.pad(points, ((0, 0), (0, 1)))  # so that the end of a text is part of its last triple
+    grams = [_grams(points, 1), _grams(points, 2), _grams(ended, 3), _grams(framed, 3)]
+    return [key[:, None] for key in single] + grams
 
 
 def _runs(classes: NDArray[np.uint32]) -> NDArray[np.uint32]:

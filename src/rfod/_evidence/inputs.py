@@ -15,7 +15,7 @@ from rfod._evidence.profile import FACTS, ColumnProfile, Profile, WrittenTable
 from rfod._evidence.regularities import violations
 from rfod._evidence.spelling import Spelling, spelling_inputs
 from rfod._evidence.texts import Floats, TextColumn
-from rfod._evidence.votes import VOTE_INPUTS, Votes, vote_inputs
+from rfod._evidence.votes import CROSS_INPUTS, VOTE_INPUTS, Votes, cross_inputs, vote_inputs
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.judged import JudgedTable
 
@@ -26,74 +26,31 @@ RULE_INPUTS = ("rule", "order_rule", "unique_rule", "contains_rule")
 GROUPS: dict[str, tuple[str, ...]] = {
     "form": (*(f"form_{mark}" for mark in MARKS), *TEXT_INPUTS),
     "spelling": SPELLING_INPUTS,
-    "votes": VOTE_INPUTS,
+    "votes": (*VOTE_INPUTS, *CROSS_INPUTS),
     "forest": (*FOREST_INPUTS, *RESIDUAL_INPUTS),
     "margin": MARGIN_INPUTS,
     "regularities": RULE_INPUTS,
     "facts": (*FACTS, "robust_fitness", "is_number"),
 }
 """Inputs of a cell that follow from its row and the profile alone."""
-CELL_INPUTS = tuple(name for group in GROUPS.values() for name in group)
+CELL_INPUTS = tuple(name for group in GROUPS.values() for name in group if name not in CROSS_INPUTS) + CROSS_INPUTS
 NEVER_FALLING = frozenset(
-    [*GROUPS["form"][: len(MARKS)], "padded", "disguised_gap", "type_break", "encoding", *SPELLING_INPUTS]
-    + ["vote_best", "vote_mean", "surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail"]
-    + ["isolation", "rare_sign", *RULE_INPUTS]
+    [
+        *(f"form_{mark}" for mark in MARKS),
+        *("padded", "disguised_gap", "type_break", "encoding"),
+        *SPELLING_INPUTS,
+        *("vote_best", "vote_mean", "votes_against", "determines_wrong"),
+        *("surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail"),
+        *("isolation", "rare_sign"),
+        *RULE_INPUTS,
+    ]
 )
 """Inputs of which more must not lower the probability."""
 
-_GAP_WORDS = frozenset(
-    [
-        "n/a",
-        "na",
-        "nan",
-        "null",
-        "none",
-        "nil",
-        "empty",
-        "missing",
-        "unknown",
-        "unk",
-        "undefined",
-        "unspecified",
-        "tbd",
-        "tba",
-        "?",
-        "??",
-        "???",
-        "-",
-        "--",
-        "---",
-        ".",
-        "..",
-        "x",
-        "xx",
-        "xxx",
-        "*",
-        "#",
-        "#n/a",
-        "#value!",
-        "#ref!",
-        "-1",
-        "-9",
-        "-99",
-        "-999",
-        "-9999",
-        "99",
-        "999",
-        "9999",
-        "99999",
-        "999999",
-        "1900-01-01",
-        "1970-01-01",
-        "01/01/1900",
-        "1/1/1900",
-        "01/01/1970",
-        "1/1/1970",
-        "9999-12-31",
-        "0000-00-00",
-        "00/00/0000",
-    ]
-)
+_GAPS = """n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx xxx
+* # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900 01/01/1970
+1/1/1970 9999-12-31 0000-00-00 00/00/0000"""
+_GAP_WORDS = frozenset(_GAPS.split())
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
 
@@ -132,7 +89,8 @@ def cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) ->
             rules[c],
             np.broadcast_to(_column_facts(known, written.numbers[c]), (n_rows, len(FACTS) + 2)),
         ]
-        found[c] = np.hstack(parts)
+        found[c, :, : -len(CROSS_INPUTS)] = np.hstack(parts)
+    found[:, :, -len(CROSS_INPUTS) :] = cross_inputs(profile.determinants, votes)
     return CellInputs(found, spellings, votes)
 
 
@@ -209,7 +167,7 @@ def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:
 
 
 def _rule_inputs(profile: Profile, written: WrittenTable, is_own: bool) -> Floats:
-    """(columns, rows, RULE_INPUTS): strength of the strongest rule that a cell's row breaks and the cell takes part in."""
+    """(columns, rows, RULE_INPUTS): strength of the strongest rule on the cell's column that its row breaks."""
     n_rows = len(written.columns[0].codes)
     found = np.zeros((len(written.columns), n_rows, len(RULE_INPUTS)))
     slot = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}

@@ -73,9 +73,13 @@ def _outside(values: Floats, quantiles: Floats) -> Floats:
 
 
 def margin_inputs(profile: NumberProfile, values: Floats) -> Floats:
-    """(rows, MARGIN_INPUTS): tail and log_tail: distance outside of the quartiles; isolation: gap between the value and the
-    next one towards the middle; rare_sign: log of how rare its sign is; far_from_zero: log of its ratio to the largest
-    value but the extremes. 0 for gaps."""
+    """(rows, MARGIN_INPUTS), 0 for gaps.
+
+    * tail, log_tail  distance outside of the quartiles, in widths of the bulk; log_tail: of the logarithms
+    * isolation       gap between the value and the next one towards the middle
+    * rare_sign       log of how rare its sign is
+    * far_from_zero   log of its ratio to the largest value, the outer 2 % left out
+    """
     quantiles = profile.quantiles
     known = np.where(np.isfinite(values), values, quantiles[N_QUANTILES // 2])
     tail = _outside(known, quantiles)
@@ -137,9 +141,13 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
 
 
 def residual_inputs(scale: ResidualScale, values: Floats, expected: Floats, spread: Floats) -> Floats:
-    """(rows, RESIDUAL_INPUTS): residual: log of 1 + residual in local spreads; log_residual: the same for logarithms;
-    unit: log of how much smaller the residual is in another unit; residual_tail: -log10 of the share of cells with such a
-    residual, by the column's own tail; relative: distance as a share of the larger of value and expectation."""
+    """(rows, RESIDUAL_INPUTS), 0 where nothing is observed or expected.
+
+    * residual       log of 1 + residual in local spreads; log_residual: the same for logarithms
+    * unit           log of how much smaller the residual is in another unit
+    * residual_tail  -log10 of the share of cells with such a residual, by the column's own tail
+    * relative       residual as a share of the larger of value and expectation
+    """
     known = np.isfinite(values) & np.isfinite(expected)
     x, mean = np.where(known, values, 0.0), np.where(known, expected, 0.0)
     width = np.maximum(np.hypot(np.nan_to_num(spread), scale.typical), 1e-300)

@@ -122,7 +122,7 @@ def _frequent(column: TextColumn) -> tuple[str, ...]:
 
 
 def _candidates(written: WrittenTable, judged: JudgedTable) -> list[Sequence[int]]:
-    """Per column, which other columns may determine it: all, or in wide tables those that its forest finds important."""
+    """Per column, which others may determine it: all, or in wide tables those that its forest finds important."""
     n_columns = len(written.columns)
     if n_columns <= SCREENED_COLUMNS:
         return [range(n_columns)] * n_columns

@@ -18,7 +18,11 @@ from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line, value_text
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
-_GRAMS = {"gram1": ("the letter", 1), "gram2": ("the letters", 2), "gram3": ("the letters", 3)}
+_GRAMS = {
+    "gram1": ("the letter", "stands", 1),
+    "gram2": ("the letters", "stand", 2),
+    "gram3": ("the letters", "stand", 3),
+}
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
 _LETTER_BITS = 21
 
@@ -73,8 +77,9 @@ def _form(collected: Collected, judged: JudgedTable, row: int, c: int) -> str:
     n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])
     times = "in this cell only" if n_rows == 1 else f"in {n_rows:,} cells"
     if mark in _GRAMS:
-        word, size = _GRAMS[mark]
-        return f"{word} '{text[rarest : rarest + size]}' {'stand' if size > 1 else 'stands'} {times}; others in at least {usual:,}"
+        subject, verb, size = _GRAMS[mark]
+        letters = one_line(text[rarest : rarest + size])
+        return f"{subject} '{letters}' {verb} {times}; others in at least {usual:,}"
     if mark == "length":
         return f"its length of {len(text)} occurs {times}; others in at least {usual:,}"
     if mark == "value":
@@ -90,7 +95,8 @@ def _spelling(collected: Collected, judged: JudgedTable, row: int, c: int) -> st
     vocabulary = collected.profile.columns[c].spelling
     near = int(spelling.suggested[code])
     if near != NOT_NEAR and max(spelling.near[code], spelling.near_digits[code]) > 0:
-        return f"it is one letter from '{one_line(vocabulary.values.texts[near])}' ({int(vocabulary.values.counts[near]):,} rows)"
+        text, rows = vocabulary.values.texts[near], int(vocabulary.values.counts[near])
+        return f"it is one letter from '{one_line(text)}' ({rows:,} rows)"
     if code in spelling.words:
         word, better = spelling.words[code]
         return f"'{one_line(word)}' is one letter from '{one_line(better)}'"

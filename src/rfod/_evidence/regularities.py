@@ -111,7 +111,7 @@ def _sums(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Regu
                 if np.count_nonzero(telling) < LEAST_ROWS // 2:
                     continue
                 near = np.abs(some[:, telling] - total[telling]) <= limit[:, telling] * 1.5
-                for a in np.flatnonzero(near.mean(axis=1) > 1 - 3 * MOST_EXCEPTIONS):
+                for a in np.flatnonzero(near.mean(axis=1) > 1 - 3 * MOST_EXCEPTIONS).tolist():
                     if a in (b, c):
                         continue
                     full = matrix[b] + matrix[c]
@@ -198,7 +198,8 @@ def violations(
     numbers: Sequence[Floats | None],
     n_before: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_]:
-    """(rows,): which rows break a rule. `n_before`: for "unique", how many rows of the training table have the value."""
+    """(rows,): which rows break a rule. `n_before`, for "unique": how many training rows have the value of each row;
+    None for the training table itself."""
     first = rule.columns[0]
     if rule.kind == "unique":
         column = columns[first]
@@ -207,12 +208,12 @@ def violations(
     if rule.kind in ("contains", "equal"):
         part, whole = columns[rule.columns[0]], columns[rule.columns[1]]
         return np.asarray(~contained(part, whole) & ~part.is_blank & ~whole.is_blank)
-    values = [numbers[j] for j in rule.columns]
-    if any(value is None for value in values):
+    values = [found for j in rule.columns if (found := numbers[j]) is not None]
+    if len(values) < len(rule.columns):
         return np.zeros(len(columns[first].codes), dtype=np.bool_)
     with np.errstate(invalid="ignore"):
         if rule.kind == "order":
-            return np.asarray(values[0] > values[1])  # type: ignore[operator]
-        total = values[1] + values[2]  # type: ignore[operator]
-        known = np.isfinite(total) & np.isfinite(values[0])  # type: ignore[arg-type]
-        return np.asarray(known & ~(np.abs(values[0] - total) <= tolerance(values[0]) * 1.5))  # type: ignore[operator,arg-type]
+            return np.asarray(values[0] > values[1])
+        total = values[1] + values[2]
+        known = np.isfinite(total) & np.isfinite(values[0])
+        return np.asarray(known & ~(np.abs(values[0] - total) <= tolerance(values[0]) * 1.5))

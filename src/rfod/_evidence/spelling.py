@@ -98,7 +98,7 @@ def words_of(texts: tuple[str, ...] | list[str]) -> tuple[list[str], NDArray[np.
     number: dict[str, int] = {}
     words, owners = [], []
     for place, text in enumerate(texts):
-        for word in set(_WORD.findall(text.lower())):
+        for word in dict.fromkeys(_WORD.findall(text.lower())):
             words.append(number.setdefault(word, len(number)))
             owners.append(place)
     return list(number), np.array(words, dtype=np.int64), np.array(owners, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Votes: rows that share the value of a determining column and agree on another value.
 
-A column *determines* another one as far as rows with the same value of the first have the same value of the second. Each
-row is compared with the others of its group, itself left out; gaps have no vote but are judged.
+A column *determines* another one as far as rows with the same value of the first have the same value of the second.
+Each row is compared with the others of its group, itself left out; gaps have no vote but are judged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _group_counts(by: Codes, values: Codes) -> tuple[Keys, Keys, Keys]:
 
 def agreement(by: Codes, values: Codes) -> tuple[float, float]:
     """Share of rows that agree with the others of their group, and share of rows in groups of at least two."""
-    group, value, rows = _group_counts(by, values)
+    group, _, rows = _group_counts(by, values)
     n_rows = int(rows.sum())
     if not n_rows:
         return 0.0, 0.0
@@ -139,6 +139,7 @@ def _determinant(columns: Sequence[TextColumn], target: int, j: int, share: floa
 
 
 VOTE_INPUTS = ("vote_best", "vote_mean", "vote_rival", "vote_dissent", "vote_gain")
+CROSS_INPUTS = ("votes_against", "votes_for", "determines_wrong", "determines_right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,18 +152,28 @@ class Votes:
     """(rows,): hash of the value that most rows vote for in the strongest vote; 0 where there is none."""
     determinant: NDArray[np.int64]
     """(rows,): place of that vote in the list of determinants; -1 where there is none."""
+    margins: Floats
+    """(determinants, rows): what each vote says, above 0 against the cell; 0 where it says nothing."""
+    same_rival: NDArray[np.bool_]
+    """(determinants, rows): whether the vote is for the value of the strongest one."""
 
 
 def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
-    """The votes on each cell of a column. vote_best: rows for the strongest other value less rows for the own one, times
-    the log-odds of agreement; the largest, and the mean, of all determinants. vote_rival, vote_dissent: log of the rows
-    for and against the other value in that vote; vote_gain: agreement of its determinant over chance."""
+    """The votes on each cell of a column.
+
+    * vote_best     rows for the strongest other value less rows for the own one, times the log-odds of agreement: the
+                    largest of all determinants; vote_mean: their mean
+    * vote_rival    log of 1 + the rows for the other value in the strongest vote; vote_dissent: for the own one
+    * vote_gain     agreement of that vote's determinant over chance
+    """
     column = columns[target]
     n_rows = len(column.codes)
     inputs, rival_hash = np.zeros((n_rows, len(VOTE_INPUTS))), np.zeros(n_rows, dtype=np.int64)
     chosen = np.full(n_rows, -1, dtype=np.int64)
+    margins = np.zeros((len(determinants), n_rows))
+    rivals = np.zeros((len(determinants), n_rows), dtype=np.int64)
     if not determinants:
-        return Votes(inputs, rival_hash, chosen)
+        return Votes(inputs, rival_hash, chosen, margins, rivals == 0)
     own = np.append(column.hashes, 0)[column.codes]
     present = column.counts.sum()
     top_share = column.counts.max(initial=0) / max(1, present)
@@ -187,8 +198,26 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
         gain = (certain - top_share) / max(1e-9, 1 - top_share)
         for place_of, part in ((2, np.log1p(rival)), (3, np.log1p(rows)), (4, np.full(n_rows, gain))):
             inputs[better, place_of] = part[better]
-        rival_hash[better] = np.where(is_first, vote.second[place], vote.first[place])[better]
+        rivals[number] = np.where(is_first, vote.second[place], vote.first[place])
+        margins[number] = np.where(heard, value, 0.0)
+        rival_hash[better] = rivals[number][better]
         chosen[better] = number
     inputs[:, 0] = np.where(n_votes > 0, best, 0.0)
     inputs[:, 1] = total / np.maximum(n_votes, 1)
-    return Votes(inputs, rival_hash, chosen)
+    return Votes(inputs, rival_hash, chosen, margins, rivals == rival_hash)
+
+
+def cross_inputs(determinants: Sequence[Sequence[Determinant]], votes: Sequence[Votes]) -> Floats:
+    """(columns, rows, CROSS_INPUTS): log of 1 + how many determinants vote against a cell, for the same value, and for
+    it; and of the columns that the cell itself determines, how many does it contradict, and agree with? A wrong
+    determining value contradicts several columns, a right one at most the wrong cell."""
+    n_columns, n_rows = len(votes), len(votes[0].rival)
+    found = np.zeros((n_columns, n_rows, len(CROSS_INPUTS)))
+    for target, (chosen, vote) in enumerate(zip(determinants, votes, strict=True)):
+        against, agrees = vote.margins > 0, vote.margins < 0
+        found[target, :, 0] = (against & vote.same_rival).sum(axis=0)
+        found[target, :, 1] = agrees.sum(axis=0)
+        for number, determinant in enumerate(chosen):
+            found[determinant.column, :, 2] += against[number]
+            found[determinant.column, :, 3] += agrees[number]
+    return np.log1p(found)

@@ -80,7 +80,7 @@ class CellProbabilities:
         return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
 
     def muted(self) -> NDArray[np.bool_]:
-        """(rows, modelled columns): cells that are probably wrong by their own evidence; a second fit leaves them out."""
+        """(rows, modelled columns): cells that are probably wrong by their own evidence, left out of a second fit."""
         found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
         for c, j in enumerate(self.collected.written.place.tolist()):
             if j >= 0:

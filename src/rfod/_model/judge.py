@@ -171,7 +171,9 @@ class Comparison:
             np.empty(n_rows, dtype=np.int32 if column.forest.n_classes else np.float64) for column in self.columns
         )
         # column after column in memory, as they are written
-        arrays = [np.empty((n_columns, n_rows)).T for _ in range(4)]
+        scores, uncertainty, spread_or_share, expected_share = arrays = [
+            np.empty((n_columns, n_rows)).T for _ in range(4)
+        ]
         nearest = np.zeros(n_rows)
         for (j, part), result in zip(parts, results, strict=True):
             if isinstance(result, JudgedColumn):
@@ -180,7 +182,7 @@ class Comparison:
                     array[part, j] = values
             else:
                 nearest[part] = result
-        return JudgedCells(expected, *arrays, nearest)
+        return JudgedCells(expected, scores, uncertainty, spread_or_share, expected_share, nearest)
 
 
 def judge(

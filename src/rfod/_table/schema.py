@@ -9,8 +9,9 @@
   present.
 * Integers of at least 20 rows, all distinct, none missing, are an identifier if they count the rows (all steps in one
   direction, at least 95 % of them the same), or if their name says so (id, uuid, key, index, customer_id, orderId).
-* Integers with two values are truth values or categories. Digits of one width are a code (postcodes, account numbers) if
-  their name says so, or if they repeat and are few for their range; a code with mostly distinct values is an identifier.
+* Integers with two values are truth values or categories. Digits of one width are a code (postcodes, account numbers)
+  if their name says so, or if they repeat and are few for their range; a code with mostly distinct values is an
+  identifier.
 * A column without any value is empty.
 """
 
