@@ -96,7 +96,9 @@ def sample_table(
     return sample, n_seen
 
 
-def read_or_sample(source: Source, reporter: Reporter, n_rows: int, seed: int) -> tuple[Batch, NDArray[np.int64] | None]:
+def read_or_sample(
+    source: Source, reporter: Reporter, n_rows: int, seed: int
+) -> tuple[Batch, NDArray[np.int64] | None]:
     """All rows of a source; or, if it has more than `n_rows`, a uniform sample of so many and their numbers."""
     batches: list[Batch] = []
     sampler, n_seen = RowSample(n_rows), 0
