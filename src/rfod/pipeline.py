@@ -41,9 +41,9 @@ def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Ex
     if not params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
-    return fit.train(
-        LeftOut(_worst_rows(trained.model, cells, params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
-    )
+    left_out = LeftOut(_worst_rows(trained.model, cells, params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
+    del trained, cells  # several times as large as the table
+    return fit.train(left_out)
 
 
 def fit_detect(
