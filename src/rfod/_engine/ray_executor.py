@@ -37,7 +37,7 @@ class RayExecutor:
 
     def __init__(self, address: str | None = None) -> None:
         if find_spec("ray") is None:
-            raise ImportError("ray is not installed.\nHint: pip install 'rfod[ray]'.")
+            raise EngineError("ray is not installed.\nHint: pip install 'rfod[ray]'.")
         import ray
 
         self._ray = ray
