@@ -5,7 +5,9 @@ from __future__ import annotations
 import heapq
 import os
 import tempfile
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,11 +28,13 @@ from rfod._io.source import Batch, Source, joined
 from rfod._io.storage import is_address
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, open_sink
+from rfod._model.executor import Threads
 from rfod._model.model import JudgedSample, Model
 from rfod._table.table import check_columns
 from rfod.detection import Detection
 from rfod.pipeline import detect
 
+MOST_BATCHES = 4  # judged at the same time; more threads share their columns
 _SETTLED_BY = {"row_score": pa.float64(), "row_p": pa.float64(), "is_candidate": pa.bool_()}
 """What answers that wait need beside their own fields."""
 
@@ -162,18 +166,9 @@ def judge_source(
         reporter.remarks(),
         naming(source.name),
         answers,
-        closing(source.batches()) as batches,
+        closing(_judged(model, source, key, reporter, jobs, own)) as judged,
     ):
-        while True:
-            with reporter.stage("reading"):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            check_columns(batch.rows.column_names, [key] if key else [], "use as key")
-            with reporter.stage("judging"):
-                first, rows = batch.first_row, batch.table
-                known = None if own is None else own.find(np.arange(first, first + rows.n_rows))
-                found = detect(model, rows, key=key, first_row=first, lines=batch.lines, n_jobs=jobs, known=known)
+        for batch, found in judged:
             with reporter.stage("writing"):
                 answers.add(found, batch)
             advance(batch.rows.num_rows)
@@ -184,6 +179,50 @@ def judge_source(
         with reporter.stage("findings"):
             answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs, own)
     reporter.notes_of(source)
+
+
+def _judged(
+    model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample | None
+) -> Generator[tuple[Batch, Detection], None, None]:
+    """The batches of a source in order, judged; while one is written, the next are judged and one is read."""
+    n_threads = Threads(jobs).n_workers
+    n_batches = min(n_threads, MOST_BATCHES)
+
+    def judge(batch: Batch) -> Detection:
+        first, rows = batch.first_row, batch.table
+        known = None if own is None else own.find(np.arange(first, first + rows.n_rows))
+        found = detect(
+            model,
+            rows,
+            key=key,
+            first_row=first,
+            lines=batch.lines,
+            n_jobs=n_threads // n_batches,
+            known=known,
+        )
+        _ = found.row_p_values  # computed here rather than where they are written
+        return found
+
+    pending: deque[tuple[Batch, Future[Detection]]] = deque()
+    with closing(source.batches()) as batches, ThreadPoolExecutor(n_batches) as pool:
+        try:
+            is_read = False
+            while pending or not is_read:
+                while not is_read and len(pending) <= n_batches:
+                    with reporter.stage("reading"):
+                        batch = next(batches, None)
+                    if batch is None:
+                        is_read = True
+                        break
+                    check_columns(batch.rows.column_names, [key] if key else [], "use as key")
+                    pending.append((batch, pool.submit(judge, batch)))
+                if pending:
+                    batch, future = pending.popleft()
+                    with reporter.stage("judging"):
+                        found = future.result()
+                    yield batch, found
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequence[str]) -> list[str | None]:
