@@ -28,9 +28,11 @@ from rfod._forest.boosted import LEAF, BoostedTrees
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (24, 8), (180, 16), (180, 16)  # trees, leaves
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (24, 8), (220, 16), (260, 16)  # trees, leaves
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
-WEIGHTS = {"everyday": 2.0, "package": 1.0, "published": 1.0, "real": 1.0}
+WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
+    ("dependency", "outlier", "typo", "mixed"), 3.0
+)
 CLEAN_WEIGHT = 2.0
 
 
@@ -41,14 +43,20 @@ class Version:
     record: dict[str, Any]
     inputs: NDArray[np.float16]
     order: NDArray[np.float16]
+    shuffled_order: NDArray[np.float16]
     codes: NDArray[np.int32]
     wrong: NDArray[np.bool_]
 
     @property
     def weight(self) -> float:
-        name = self.record["table"]
-        sort = "everyday" if name.startswith("everyday_") else self.record.get("sort", "published")
-        return WEIGHTS.get(sort, 1.0) * (CLEAN_WEIGHT if self.record["version"] == "clean" else 1.0)
+        """How much the version counts: few tables of a sort count more each, clean ones more than others."""
+        sort = "package" if self.record["sort"] == "package" else self.record["table"].partition("_")[0]
+        return WEIGHTS[sort] * (CLEAN_WEIGHT if self.record["version"] == "clean" else 1.0)
+
+    @property
+    def training_order(self) -> NDArray[np.float16]:
+        """Row order of every third version is that of a shuffled table, so that order alone is not relied on."""
+        return self.shuffled_order if hash_of(self.record["path"]) % 3 == 0 else self.order
 
 
 def load(corpus: Path, folder: Path) -> list[Version]:
@@ -59,7 +67,14 @@ def load(corpus: Path, folder: Path) -> list[Version]:
         if path.exists():
             with np.load(path) as arrays:
                 versions.append(
-                    Version(record, arrays["inputs"], arrays["order"], arrays["codes"], arrays["wrong"] > 0)
+                    Version(
+                        record,
+                        arrays["inputs"],
+                        arrays["order"],
+                        arrays["shuffled_order"],
+                        arrays["codes"],
+                        arrays["wrong"] > 0,
+                    )
                 )
     return versions
 
@@ -144,7 +159,7 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
             np.hstack(
                 [
                     rows[places],
-                    version.order.reshape(-1, len(ORDER_INPUTS))[places],
+                    version.training_order.reshape(-1, len(ORDER_INPUTS))[places],
                     context.reshape(-1, len(SUSPECT_INPUTS))[places],
                 ]
             )
@@ -163,11 +178,12 @@ def hash_of(text: str) -> int:
     return int.from_bytes(__import__("hashlib").sha256(text.encode()).digest()[:4], "big")
 
 
-def judge(decision: Decision, version: Version) -> tuple[NDArray[Any], NDArray[Any]]:
-    """First probabilities, and those with context: (columns, rows)."""
+def judge(decision: Decision, version: Version) -> tuple[NDArray[Any], ...]:
+    """First probabilities, those with context, and those with context had the rows been shuffled: (columns, rows)."""
     inputs = version.inputs.astype(np.float32)
     first = decision.first(inputs)
-    return first, decision.with_context(inputs, version.order.astype(np.float32), version.codes, first)
+    orders = (version.order, version.shuffled_order)
+    return first, *(decision.with_context(inputs, order.astype(np.float32), version.codes, first) for order in orders)
 
 
 def save(decision: Decision, folder: Path, card: dict[str, Any]) -> None:
@@ -203,7 +219,7 @@ def main() -> None:
                 if fold[version.record["family"]] == k:
                     judged[place] = judge(decision, version)
             print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
-        for stage, name in enumerate(("cell", "table")):
+        for stage, name in enumerate(("cell", "table", "table, shuffled")):
             print(name)
             print_measures(
                 [(version.record, version.wrong, pair[stage]) for version, pair in zip(versions, judged, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,10 +11,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._evidence.wrong_cells import CellProbabilities
+from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
 from rfod._findings.patterns import Pattern, find_patterns
+from rfod._findings.suspects import (
+    SUSPECT_FIELDS,
+    TableRegularity,
+    regularities_of,
+    suspect_arrays,
+    suspect_patterns,
+)
 from rfod._model.blame import Blame
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
@@ -155,13 +163,29 @@ class Detection:
         fdr: as many as possible while the expected share of false ones among them stays at most this
         (Benjamini-Hochberg over `row_p_values`); top: the highest scores; contamination: rows that score higher than
         all but this share of the training rows. Without any: fdr = 0.05.
+
+        After a scan or `fit_detect` no rate holds, since the errors are in the table that was learned from: `fdr` is a
+        `ParameterError`, and without any rule the findings are the rows with a wrong cell (`wrong_cells(above=0.9)`).
         """
-        return Rule(fdr, top, contamination).select(self.judged)
+        rule = Rule(fdr, top, contamination)
+        if not self.judged.is_own or rule.top is not None or rule.contamination is not None:
+            return rule.select(self.judged)
+        self._require_rate(fdr)
+        return np.asarray((self.cell_probability >= WRONG).any(axis=1))
+
+    def _require_rate(self, fdr: float | None) -> None:
+        """Raise `ParameterError` for a false discovery rate among the rows that the model was fitted to."""
+        if fdr is not None and self.judged.is_own:
+            raise ParameterError(
+                "A false discovery rate holds for new rows that a fitted model judges, not for the rows of the fit.\n"
+                "Hint: wrong_cells() says how likely each cell is wrong, flag(top=n) takes the highest scores."
+            )
 
     def flag_cells(self, fdr: float = DEFAULT_FDR) -> NDArray[np.bool_]:
         """Which cells to call findings: as many as possible while the expected share of false ones among them stays at
         most `fdr`, over all cells of the table (Benjamini-Hochberg over 10 ** -surprise, or for categories, whose
-        surprise is not a tail of numbers, over `p_values` where these are larger)."""
+        surprise is not a tail of numbers, over `p_values` where these are larger). For new rows only, as in `flag`."""
+        self._require_rate(fdr)
         flagged = benjamini_hochberg(self.judged.tail_p_values.ravel(), Rule(fdr=fdr).rate)
         return flagged.reshape(self.surprise.shape)
 
@@ -196,15 +220,55 @@ class Detection:
         return CellProbabilities(self.judged, self.judged.table)
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether cells have a probability: rows of the fit, and new rows of a model that keeps evidence."""
+        return self.judged.is_own
+
+    @property
     def cell_probability(self) -> Floats:
-        """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`: those
-        of the table, modelled or not, but for those that were excluded. See docs/wrong-cells.md."""
+        """(rows, judged columns): how likely each cell is wrong, by all evidence. Columns are `judged_columns`, also
+        those that are not modelled. See docs/wrong-cells.md."""
         return self.probabilities.probability
 
     @property
     def judged_columns(self) -> tuple[str, ...]:
-        """Names of the columns of `cell_probability`."""
+        """Names of the columns of `cell_probability`: those of the table but for excluded ones."""
         return self.probabilities.names
+
+    def probable_cells(self, above: float = WORTH_A_CHECK) -> NDArray[np.bool_]:
+        """(rows, modelled columns): which cells have at least this probability of being wrong."""
+        place = {name: c for c, name in enumerate(self.judged_columns)}
+        found = np.zeros(self.cell_scores.shape, dtype=np.bool_)
+        for j, name in enumerate(self.columns):
+            if name in place:
+                found[:, j] = self.cell_probability[:, place[name]] >= above
+        return found
+
+    def wrong_cells(self, above: float = WORTH_A_CHECK) -> Any:
+        """Cells of at least this probability of being wrong, most probable first, as a frame of the table's library.
+
+        One line per cell, gaps included: row, line (of a text file, where that is known), the key under its name,
+        column, observed, suggested (null where nothing can be said), probability, kind (of the strongest evidence:
+        "spelling", "form", "votes", "forest", "margin" or "regularities"), evidence (all that counts, strongest
+        first), reason (a sentence) and version (of the learned decision). Cells of 0.9 and more are called wrong,
+        others worth a check. See docs/wrong-cells.md.
+        """
+        cells = self.suspects(above)
+        labels = self.labels.columns(np.array([cell.row for cell in cells], dtype=np.intp), self._key_name)
+        if self.labels.lines is None:
+            del labels["line"]
+        return self.judged.table.frame(labels | suspect_arrays(cells, self.probabilities.decision.version))
+
+    def regularities(self) -> list[TableRegularity]:
+        """Rules that nearly all rows of the table follow, strongest first: sums, orders, equal, unique and contained
+        values. Each has a sentence, its columns, the number of rows it was checked on, and the rows that break it."""
+        return regularities_of(self.probabilities)
+
+    def suspects(self, above: float = WORTH_A_CHECK) -> list[WrongCell]:
+        """The cells of `wrong_cells` as objects; their rows are positions in this table."""
+        if not 0 < above <= 1:
+            raise ParameterError(f"above is {above!r}; it must be a number between 0 and 1, 0 excluded.")
+        return self.probabilities.describe(self.probabilities.above(above))
 
     # ------------------------------------------------------------------------------------------------------- in words
 
@@ -219,14 +283,37 @@ class Detection:
 
     def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
         """`explain` for many rows at once, which is much faster."""
-        return self.explainer.explain_rows(self.positions(picked), n_cells)
+        rows = self.positions(picked)
+        explained = self.explainer.explain_rows(rows, n_cells)
+        if not self.has_probabilities:
+            return explained
+        order = np.argsort(-self.cell_probability[rows], axis=1, kind="stable")
+        cells = [
+            (row, c)
+            for row, columns in zip(rows.tolist(), order.tolist(), strict=True)
+            for c in columns
+            if self.cell_probability[row, c] >= WORTH_A_CHECK
+        ]
+        wrong: dict[int, list[WrongCell]] = {}
+        for cell in self.probabilities.describe(cells):
+            wrong.setdefault(cell.row, []).append(replace(cell, row=cell.row + self.labels.first_row))
+        return [
+            replace(row, wrong=tuple(wrong.get(position, ())))
+            for row, position in zip(explained, rows.tolist(), strict=True)
+        ]
 
-    def patterns(self, picked: Picked = None, *, fdr: float = DEFAULT_FDR) -> list[Pattern]:
+    def patterns(self, picked: Picked = None, *, fdr: float | None = None) -> list[Pattern]:
         """What many findings have in common, most frequent first: cells to blame, by column, way and condition.
 
         Of the picked rows; by default the findings of `cells(fdr=fdr, blame=True)`, or, where there are none, the cells
-        to blame of the rows that `flag(fdr=fdr)` picks.
+        to blame of the rows that `flag(fdr=fdr)` picks; fdr is 0.05 by default.
+
+        After a scan or `fit_detect`, by default: the cells of `wrong_cells()`, by column, kind of evidence and way.
         """
+        self._require_rate(fdr)
+        if picked is None and self.judged.is_own:
+            return suspect_patterns(self.suspects(WORTH_A_CHECK))
+        fdr = DEFAULT_FDR if fdr is None else fdr
         wanted = self.flag_cells(fdr) if picked is None else np.ones(self.surprise.shape, dtype=np.bool_)
         rows = np.flatnonzero(wanted.any(axis=1)) if picked is None else self.positions(picked)
         if picked is None and not len(rows):
@@ -270,7 +357,8 @@ class Detection:
     def cells(self, picked: Picked = None, *, fdr: float | None = None, blame: bool = False) -> Any:
         """One line per cell, as a frame of the table's library: of the picked rows, all by default.
 
-        fdr: only findings at this false discovery rate over all cells of the table (`flag_cells`), gaps included.
+        fdr: only findings at this false discovery rate over all cells of the table (`flag_cells`), gaps included; for
+        new rows only, as in `flag`.
         blame: only cells to blame for their row (`blame`), in that order, and `expected` is the repair. Of the picked
         rows; by default of those that have findings at `fdr`, or that `flag` calls findings.
 
@@ -278,6 +366,7 @@ class Detection:
         "value", "missing" (where training practically always has a value), "present" (the reverse), "unseen" (a
         category that training does not have) or "near miss" (of the category in `suggestion`).
         """
+        self._require_rate(fdr)
         wanted = ~np.isnan(self.cell_scores) if fdr is None else self.flag_cells(fdr)
         rows = np.flatnonzero(self.flag()) if picked is None and fdr is None and blame else self.positions(picked)
         rows = rows[wanted[rows].any(axis=1)]
@@ -311,7 +400,8 @@ class Detection:
     def _key_name(self) -> str:
         """What the key is called in frames: its own name, unless a frame has a column of that name already."""
         name = self.key or "row"
-        return f"{name} (key)" if name in {*FIELDS.names, "row_score", "cells"} else name
+        taken = {*FIELDS.names, *SUSPECT_FIELDS.names, "row_score", "cells", "line"}
+        return f"{name} (key)" if name in taken or (self.key and name == "row") else name
 
     def positions(self, picked: Picked) -> Positions:
         """Rows that are picked by position, negative ones from the end of the table, or by a mask: their positions."""

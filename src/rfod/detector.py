@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rfod import pipeline
+from rfod._evidence.stored import load_model, save_model
 from rfod._model.model import ForestSummary, Model, summarise_forests
-from rfod._model.persist import load_model, save_model
 from rfod._table.table import open_table
 from rfod.detection import Detection
 from rfod.params import AS_PUBLISHED, ParamFields, Params
@@ -63,6 +63,9 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         by trees that have not seen it. For training tables that hold outliers themselves.
     contamination : "auto" or float in (0, 0.5], default "auto"
         Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01.
+    keep_evidence : bool, default True
+        Whether the model keeps what the probabilities of cells of new rows are computed from: counts, frequent values
+        and rules of the training table (docs/formats.md).
     column_types : mapping of column name to kind, optional
         Overrides what is guessed: "numeric", "categorical", "boolean", "datetime", "time", "duration", or one of
         "identifier", "text", "ignore" to leave the column out.

@@ -9,6 +9,7 @@ from rfod._engine.checkpoint import Checkpointed
 from rfod._engine.counting import count_files, fit_job
 from rfod._engine.engines import LOCAL, open_engine
 from rfod._engine.scoring import score_files
+from rfod._evidence.stored import load_model
 from rfod._findings.findings import Rule
 from rfod._io.columnar import ColumnarSource
 from rfod._io.interface import ReadOptions
@@ -16,7 +17,6 @@ from rfod._io.locations import open_columnar
 from rfod._io.storage import local_copy
 from rfod._model.executor import Executor
 from rfod._model.model import Model
-from rfod._model.persist import load_model
 from rfod.detector import RFOD
 from rfod.exceptions import ParameterError
 from rfod.params import FIT_SAMPLE_ROWS, SCAN_SEED, Params

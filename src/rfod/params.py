@@ -61,6 +61,7 @@ class ParamFields:
     distance: str = "agd"
     trim: float = 0.0
     contamination: float | str = "auto"
+    keep_evidence: bool = True
     column_types: Mapping[str, str] | None = None
     columns: Sequence[str] | None = None
     exclude: Sequence[str] | None = None
@@ -169,6 +170,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "distance": (lambda v: v in ("agd", "gower", "gower-iqr"), "'agd', 'gower' or 'gower-iqr'"),
     "trim": (lambda v: _number(v) and 0 <= v < 0.5, "a share of at least 0 and below 0.5"),
     "contamination": (lambda v: v == "auto" or _between(v, 0, 0.5), "'auto', or a share above 0 and at most 0.5"),
+    "keep_evidence": (lambda v: isinstance(v, bool), "True or False"),
     "column_types": (lambda v: v is None or _is_kinds(v), "a mapping from column names to kinds, or None"),
     "columns": (lambda v: v is None or _is_names(v), "a list of column names, or None"),
     "exclude": (lambda v: v is None or _is_names(v), "a list of column names, or None"),

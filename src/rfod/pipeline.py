@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._evidence.bounds import bounded
+from rfod._evidence.collect import MOST_ROWS, learn_profile
 from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import LeftOut, Trained, train
 from rfod._model.judge import judge, read_rows
@@ -37,11 +39,15 @@ def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Ex
     Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
     """
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs))
+    return fit.with_profile(_train(fit))
+
+
+def _train(fit: _Fit) -> Trained:
     trained = fit.train()
-    if not params.trim:
+    if not fit.params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
-    left_out = LeftOut(_worst_rows(trained.model, cells, params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
+    left_out = LeftOut(_worst_rows(trained.model, cells, fit.params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
     del trained, cells  # several times as large as the table
     return fit.train(left_out)
 
@@ -55,9 +61,10 @@ def fit_detect(
     executor: Executor | None = None,
 ) -> tuple[Model, Detection]:
     """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
-    table, executor = open_table(data), executor or Threads(params.n_jobs)
-    trained = fit_model(table, params, key=key, executor=executor)
-    return trained.model, _Fit(table, params, key, executor, lines).judge(trained)
+    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
+    trained = _train(fit)
+    found = fit.judge(trained)
+    return fit.with_profile(trained, found).model, found
 
 
 def scan_table(
@@ -77,7 +84,7 @@ def scan_table(
     if left_out.rows.any() or left_out.cells.any():
         trained = fit.train(left_out)
         first = fit.judge(trained)
-    return trained.model, first
+    return fit.with_profile(trained, first).model, first
 
 
 def _worst_rows(model: Model, cells: JudgedCells, share: float) -> NDArray[np.bool_]:
@@ -113,6 +120,16 @@ class _Fit:
             n_jobs=self.params.n_jobs,
             lines=self.lines,
         )
+
+    def with_profile(self, trained: Trained, found: Detection | None = None) -> Trained:
+        """The model with the evidence that it keeps; `found` are its own rows, where they were judged."""
+        if not self.params.keep_evidence:
+            return trained
+        if found is not None and len(found) <= MOST_ROWS:
+            profile = bounded(found.probabilities.collected.profile)
+        else:
+            profile = learn_profile(trained.model, self.table, trained.rows, self.executor)
+        return replace(trained, model=replace(trained.model, profile=profile))
 
 
 def detect(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rfod._engine.scoring import score_columns
+from rfod._evidence.stored import load_model
 from rfod._findings.findings import FIELDS
 from rfod._model.model import Model
-from rfod._model.persist import load_model
 from rfod._table.table import listed
 from rfod.detector import RFOD
 from rfod.exceptions import ColumnMismatchError, ParameterError, SchemaError

@@ -34,6 +34,8 @@ class Trial:
     """Findings in the column that are not errors themselves, but stand beside one in their row."""
     n_false: int
     """Findings in the column in rows without an error."""
+    n_probable: int | None = None
+    """Errors of a probability of 0.5 and more; None for a model without evidence."""
 
     @property
     def n_findings(self) -> int:
@@ -76,6 +78,18 @@ class SelfCheck:
         """Share of the errors that was found: of all, or of one column, of one kind, or both. NaN without errors."""
         return share(self._sum("n_found", column, kind), self._sum("n_errors", column, kind))
 
+    def probable_recall(self, *, column: str | None = None, kind: str | None = None) -> float:
+        """Share of the errors with a probability of 0.5 and more, by all evidence (`Detection.wrong_cells`). NaN
+        without errors, and for a model without evidence."""
+        if not self.has_probabilities:
+            return math.nan
+        return share(self._sum("n_probable", column, kind), self._sum("n_errors", column, kind))
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model keeps evidence, so that it says how likely each cell is wrong."""
+        return all(trial.n_probable is not None for trial in self.trials)
+
     def collateral_share(self, *, column: str | None = None, kind: str | None = None) -> float:
         """Share of the findings that are right cells of rows with a wrong one, which they do not agree with.
 
@@ -99,10 +113,11 @@ class SelfCheck:
     def frame(self) -> Any:
         """One line per column and kind, as a frame of the table's library.
 
-        Columns: column, kind, n_errors, n_found, recall, n_collateral, n_false.
+        Columns: column, kind, n_errors, n_found, recall, n_collateral, n_false, n_probable.
         """
         fields = {"column": pa.string(), "kind": pa.string(), "n_errors": pa.int64(), "n_found": pa.int64()}
         fields |= {"recall": pa.float64(), "n_collateral": pa.int64(), "n_false": pa.int64()}
+        fields["n_probable"] = pa.int64()
         table = pa.Table.from_pylist(self.to_json()["trials"], pa.schema(fields))
         return self._table.frame(dict(zip(fields, table.columns, strict=True)))
 
@@ -110,13 +125,23 @@ class SelfCheck:
         """Plain values: the whole, per column, and per column and kind."""
         columns = []
         for name in self.columns:
-            (measure, fitness), recall = self.fitness[name], self.recall(column=name)
-            columns.append({"column": name, "measure": measure, "fitness": _number(fitness), "recall": _number(recall)})
+            measure, fitness = self.fitness[name]
+            recall, probable = self.recall(column=name), self.probable_recall(column=name)
+            columns.append(
+                {
+                    "column": name,
+                    "measure": measure,
+                    "fitness": _number(fitness),
+                    "recall": _number(recall),
+                    "probable_recall": _number(probable),
+                }
+            )
         return {
             "fdr": self.fdr,
             "n_rows": self.n_rows,
             "n_before": self.n_before,
             "recall": _number(self.recall()),
+            "probable_recall": _number(self.probable_recall()),
             "collateral_share": _number(self.collateral_share()),
             "false_share": _number(self.false_share()),
             "columns": columns,
@@ -126,11 +151,13 @@ class SelfCheck:
     def __str__(self) -> str:
         kinds, n_errors = (*self.kinds, None), self._sum("n_errors", None, None)  # None: of all
         recalls = {name: self.recall(column=name) for name in self.columns}
+        probable = self.has_probabilities
         blindest_first = sorted(recalls, key=lambda name: (math.isnan(recalls[name]), recalls[name]))
         table = [
             ["column", "fit", *self.kinds, "all"],
             *map(self._line, blindest_first),
             ["all", "", *(_percent(self.recall(kind=kind)) for kind in kinds)],
+            *([["probable", "", *(_percent(self.probable_recall(kind=kind)) for kind in kinds)]] if probable else []),
             ["collateral", "", *(_percent(self.collateral_share(kind=kind), 1) for kind in kinds)],
             ["false", "", *(_percent(self.false_share(kind=kind), 1) for kind in kinds)],
         ]
@@ -142,6 +169,11 @@ class SelfCheck:
                 *_aligned(table),
                 "",
                 "fit: R² of numbers, AUC of categories, on rows the trees had not seen",
+                *(
+                    ["probable: share of the errors with a probability of 0.5 and more of being wrong"]
+                    if probable
+                    else []
+                ),
                 "collateral: share of the findings that are right cells in a row with an error",
                 "false: share of the findings that are in rows without an error",
                 f"The {self.n_rows:,} rows had {before} before any error was put in.",
@@ -233,7 +265,9 @@ def check_model(
         injected = inject(matched, columns, kind, share=share, seed=seed)
         if not injected.wrong.any():
             continue
-        flagged = detect(model, injected.table, n_jobs=n_jobs).flag_cells(fdr)
+        found = detect(model, injected.table, n_jobs=n_jobs)
+        flagged = found.flag_cells(fdr)
+        probable = found.probable_cells() if found.has_probabilities else None
         right = flagged & ~injected.wrong
         spoilt = injected.wrong.any(axis=1)
         trials += [
@@ -244,6 +278,7 @@ def check_model(
                 n_found=int((flagged & injected.wrong)[:, j].sum()),
                 n_collateral=int(right[spoilt, j].sum()),
                 n_false=int(right[~spoilt, j].sum()),
+                n_probable=None if probable is None else int((probable & injected.wrong)[:, j].sum()),
             )
             for j in range(len(columns))
         ]

@@ -37,10 +37,10 @@ def print_findings(
         console.print(f"No row is a finding ({rule.words()}).{nearest}", soft_wrap=True)
     for number, finding in enumerate(findings, start=1):
         start = f"{number}. "
-        console.print(Text(f"{start}{shown(_place(finding))}", style="bold"))
+        console.print(Text(f"{start}{shown(place_of(finding))}", style="bold"))
         blamed = [cell for cell in finding.cells if cell.blamed]
         for cell in blamed[:N_SENTENCES] or finding.cells[:1]:
-            sentence = _sentence(cell)
+            sentence = cell_sentence(cell)
             # on a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff
             lines = sentence.wrap(console, console.width - len(start)) if console.is_terminal else [sentence]
             for line in lines:
@@ -50,7 +50,7 @@ def print_findings(
         console.print(rest + (f" in {output}" if output else "; -o FILE writes all, --show N shows more"))
 
 
-def _place(finding: RowExplanation) -> str:
+def place_of(finding: RowExplanation) -> str:
     """How the row is found again: by its key, its line, or its number."""
     if finding.key_column is not None:
         line = "" if finding.line is None else f" (line {finding.line:,})"
@@ -58,7 +58,7 @@ def _place(finding: RowExplanation) -> str:
     return f"line {finding.line:,}" if finding.line is not None else f"row {finding.row:,}"
 
 
-def _sentence(cell: CellExplanation) -> Text:
+def cell_sentence(cell: CellExplanation) -> Text:
     """The sentence of a cell with its column and value in colour."""
     text = Text(shown(cell.sentence))
     name, start = shown(cell.column), f"{shown(cell.column)} is "

@@ -44,12 +44,12 @@ def fit(
     from rfod._engine.checkpoint import Checkpointed
     from rfod._engine.counting import count_files, fit_job
     from rfod._engine.engines import LOCAL, open_engine
+    from rfod._evidence.stored import save_model
     from rfod._io.columnar import ColumnarSource
     from rfod._io.locations import not_columnar
     from rfod._io.source_stats import SourceStats, attach_stats
     from rfod._io.storage import replaced
     from rfod._model.executor import terminal_progress
-    from rfod._model.persist import save_model
     from rfod.params import Params
     from rfod.pipeline import fit_model
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
+from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
@@ -26,11 +27,12 @@ from rfod._io.source_stats import SourceStats
 from rfod._io.storage import local_copy
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
-from rfod._model.persist import load_model
 from rfod._table.kinds import kind_of
 from rfod._table.table import check_columns
 from rfod._table.values import family, parse_arrow_type
 from rfod.pipeline import detect
+
+_TEXT = "as written: "
 
 
 def open_model(path: str) -> Model:
@@ -109,7 +111,7 @@ def read_or_sample(
             while batches and n_seen > n_rows:
                 earlier = batches.pop(0)
                 places = np.arange(earlier.first_row, earlier.first_row + earlier.rows.num_rows)
-                sampler.add(earlier.rows, row_keys(seed, "", places), places)
+                sampler.add(_with_texts(earlier), row_keys(seed, "", places), places)
                 sampler.readings = earlier.readings
             advance(batch.rows.num_rows)
         if not n_seen:
@@ -117,7 +119,19 @@ def read_or_sample(
     reporter.notes_of(source)
     if n_seen <= n_rows:
         return joined(batches), None
-    return Batch(sampler.rows(), 0, readings=sampler.readings), sampler.places
+    both, places = sampler.rows(), sampler.places
+    names = [name for name in both.column_names if not name.startswith(_TEXT)]
+    texts = both.drop_columns(names).rename_columns([name[len(_TEXT) :] for name in both.column_names[len(names) :]])
+    return Batch(both.select(names), 0, texts=texts, readings=sampler.readings), places
+
+
+def _with_texts(batch: Batch) -> pa.Table:
+    """The rows, and beside them the columns that were parsed as they were written."""
+    rows, texts = batch.rows, batch.texts
+    if texts is not None:
+        for name in texts.column_names:
+            rows = rows.append_column(_TEXT + name, texts.column(name))
+    return rows
 
 
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:

@@ -27,6 +27,13 @@ BATCH = typer.Option(BATCH_ROWS, "--batch-rows", metavar="N", min=1, help="Rows 
 FAIL_ABOVE = typer.Option(
     None, "--fail-above", metavar="SHARE", help="Exit with 3 if more than this share of the rows is flagged."
 )
+FAIL_ABOVE_CELLS = typer.Option(
+    None,
+    "--fail-above-cells",
+    metavar="N",
+    min=0,
+    help="Exit with 3 if more than N cells are wrong (probability 0.9 and more).",
+)
 CELLS = typer.Option(False, "--cells", help="Write the cells of the findings instead of the rows.")
 CSV_SAFE = typer.Option(
     False,

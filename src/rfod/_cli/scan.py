@@ -5,12 +5,17 @@ from __future__ import annotations
 import typer
 
 from rfod._cli import options
-from rfod._cli.options import Choosing, Learning, Reading
+from rfod._cli.options import Learning, Reading
 from rfod.params import SCAN_SAMPLE_ROWS
 
 MOST_JSON_FINDINGS = 1000
 FINDINGS_ABOVE = 3
-"""Exit code where more rows are findings than --fail-above allows."""
+"""Exit code where there are more findings than --fail-above or --fail-above-cells allows."""
+UNUSUAL_ROWS = 10
+_NO_RATE = (
+    "no rate holds in a scan, where the errors are in the table that is learned from. Hint: --fail-above-cells N "
+    "counts wrong cells, --above P lists cells by their probability; rfod score takes rates, for new rows."
+)
 
 
 def scan(
@@ -24,13 +29,24 @@ def scan(
         metavar="FILE",
         help="Write all rows with their scores to a .csv, .parquet or .jsonl file; - for stdout.",
     ),
-    cells: bool = options.CELLS,
+    cells: bool = typer.Option(
+        False, "--cells", help="Write one line per cell of probability 0.5 and more instead of the rows."
+    ),
     csv_safe: bool = options.CSV_SAFE,
     report: str | None = typer.Option(
         None, "--report", metavar="FILE", help="Write the findings as one HTML file to look through."
     ),
     redact: list[str] | None = options.REDACT,
-    show_rows: int = options.SHOW,
+    above: float | None = typer.Option(
+        None,
+        "--above",
+        metavar="P",
+        help="List and write cells of this probability and more. [default: 0.9 listed, 0.5 written]",
+    ),
+    top: int = typer.Option(UNUSUAL_ROWS, "--top", metavar="N", min=0, help="Most unusual rows shown."),
+    show_entries: int = typer.Option(
+        20, "--show", metavar="N", min=0, help="Cells and patterns of cells shown on the terminal."
+    ),
     as_json: bool = options.FINDINGS_JSON,
     sample_rows: int = typer.Option(
         SCAN_SAMPLE_ROWS,
@@ -41,33 +57,39 @@ def scan(
         "all rows are judged batch by batch, as rfod score does. --report shows the sample.",
     ),
     quiet: bool = options.QUIET,
-    choosing: Choosing,
-    fail_above: float | None = options.FAIL_ABOVE,
+    fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
     reading: Reading,
     learning: Learning,
+    fdr: float | None = typer.Option(None, "--fdr", hidden=True),
+    fail_above: float | None = typer.Option(None, "--fail-above", hidden=True),
 ) -> None:
-    """Fit and judge one table: which of its rows and cells do not fit the rest?
+    """Fit and judge one table: which of its cells are wrong, and what should they have been?
 
-    Every row is judged only by trees that have not seen it. The findings go to the terminal; -o keeps the scores of all
-    rows, --report the findings with their figures.
+    Every row is judged only by trees that have not seen it. Wrong cells go to the terminal, with what to put in their
+    place and how likely they are wrong; -o keeps the scores of all rows or, with --cells, the cells; --report the
+    findings with their figures.
 
-    Example: rfod scan orders.csv --key order_id --fdr 0.05 -o findings.parquet
+    Example: rfod scan orders.csv --key order_id --cells -o wrong.csv
     """
     import json
     import sys
 
     from rfod._cli.console import Reporter, naming, stdout_console
-    from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, finding_json, print_findings, rows_table
     from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
-    from rfod._cli.streaming import Answers, judge_source
+    from rfod._cli.large import judge_large
+    from rfod._cli.suspects import ScanFindings
     from rfod._io.write import open_sink
-    from rfod._model.model import JudgedSample
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.params import SCAN_TRIM
-    from rfod.pipeline import fit_detect
+    from rfod.pipeline import scan_table
 
-    rule, read_options = choosing.rule(), reading.options()
+    read_options = reading.options()
+    for option, value in (("--fdr", fdr), ("--fail-above", fail_above)):
+        if value is not None:
+            raise typer.BadParameter(_NO_RATE, param_hint=option)
+    if above is not None and not 0 < above <= 1:
+        raise typer.BadParameter("a probability is needed, above 0 and at most 1.", param_hint="--above")
     check_output(output, [table], is_table=True)
     check_output(report, [table])
     if redact and report is None:
@@ -82,52 +104,50 @@ def scan(
         check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
-        found = fit_detect(batch.table, params, key=key, lines=batch.lines)[1]
-    n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
+        model, found = scan_table(batch.table, params, key=key, lines=batch.lines)
+    is_listed = as_json or not (quiet or output == "-")
+    n_unusual = top if is_listed and (as_json or show_entries) else 0
+    findings: ScanFindings
     if places is not None:
         reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(found):,} rows.")
-        model, own = found.judged.model, JudgedSample(places, found.judged.cells)
-        needed = {column.name for column in model.schema.columns} | ({key} if key else set())
-        source = one_source(table, reading, as_model_reads(model, read_options, needed))
-        answers = Answers(rule, output, cells, n_shown, csv_safe)
-        judge_source(model, source, key, answers, reporter, learning.jobs, own)
-        n_rows, n_flagged = answers.n_rows, answers.n_flagged
-        findings = answers.findings[:n_flagged] if as_json else answers.findings
+        source = one_source(table, reading, as_model_reads(model, read_options))
+        findings, unusual = judge_large(
+            model,
+            found,
+            places,
+            source,
+            reporter,
+            key=key,
+            output=output,
+            cells=cells,
+            csv_safe=csv_safe,
+            above=above,
+            n_unusual=n_unusual,
+            jobs=learning.jobs,
+        )
     else:
         with reporter.stage("findings"):
-            flagged = rule.select(found.judged)
-            order = found.judged.order
-            worst = order[flagged[order]]
-            n_rows, n_flagged = len(found), len(worst)
-            shown_rows = worst[:n_shown] if n_flagged or as_json else order[: min(UNUSUAL_ROWS_SHOWN, n_shown)]
-            findings = found.explain_rows(shown_rows)
+            findings = ScanFindings(found, above)
+            unusual = found.explain_rows(found.judged.order[:n_unusual])
             if output is not None:
-                written = cells_table(found, worst) if cells else rows_table(found, flagged)
-                with open_sink(output, written.schema, csv_safe=csv_safe) as write:
-                    write(written)
+                answers = findings.cells_table() if cells else findings.rows_table()
+                with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
+                    write(answers)
     if report is not None:
         with reporter.stage("report"):
-            write_page(found, report, rule=vars(rule), redact=redact or (), title=title_of(table))
+            write_page(found, report, rule={}, redact=redact or (), title=title_of(table))
     if as_json:
-        summary = {
-            "source": source.name,
-            "n_rows": n_rows,
-            "n_columns": len(found.columns),
-            "n_flagged": n_flagged,
-            "rule": rule.words(),
-            "notes": reporter.notes,
-            "seconds": {name: round(seconds, 3) for name, seconds in reporter.seconds.items()},
-            "findings": [finding_json(finding) for finding in findings],
-        }
-        typer.echo(json.dumps(summary, ensure_ascii=False))
-    elif output != "-" and not quiet:
-        print_findings(stdout_console(), findings, n_flagged, rule, output)
+        seconds = {name: round(seconds, 3) for name, seconds in reporter.seconds.items()}
+        summary = {"source": source.name, "notes": reporter.notes, "seconds": seconds}
+        typer.echo(json.dumps(summary | findings.to_json(MOST_JSON_FINDINGS, unusual), ensure_ascii=False))
+    elif is_listed and show_entries:
+        findings.print(stdout_console(), show_entries, unusual, output if cells else None)
     reporter.say(
-        f"{source.name}: {n_rows:,} rows, {len(found.columns)} columns judged; {n_flagged:,} flagged "
-        f"({n_flagged / n_rows:.2%}; {rule.words()}). {reporter.times()}."
+        f"{source.name}: {findings.n_rows:,} rows, {len(found.judged_columns)} columns judged; {findings.n_wrong:,} "
+        f"cells wrong, {findings.n_worth_a_check:,} worth a check. {reporter.times()}."
     )
-    paths = [path for path in (output, report) if path not in (None, "-")]
-    if paths:
-        reporter.say(f"written: {', '.join(map(str, paths))}")
-    if fail_above is not None and n_flagged > fail_above * n_rows:
+    written = [path for path in (output, report) if path not in (None, "-")]
+    if written:
+        reporter.say(f"written: {', '.join(map(str, written))}")
+    if fail_above_cells is not None and findings.n_wrong > fail_above_cells:
         raise typer.Exit(FINDINGS_ABOVE)

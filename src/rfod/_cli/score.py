@@ -38,6 +38,7 @@ def score(
     quiet: bool = options.QUIET,
     choosing: Choosing,
     fail_above: float | None = options.FAIL_ABOVE,
+    fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
     reading: Reading,
     batch_rows: int = options.BATCH,
     jobs: int = options.JOBS,
@@ -91,12 +92,12 @@ def score(
         if fail_above is not None and manifest["n_flagged"] > fail_above * manifest["n_rows"]:
             raise typer.Exit(FINDINGS_ABOVE)
         return
-    share_above = False
+    is_above = False
     summaries = []
     for place, target in zip(places, targets, strict=True):
         source = one_source(place if tables else None, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        answers = Answers(rule, target, cells, n_shown, csv_safe)
+        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None)
         judge_source(fitted, source, key, answers, reporter, jobs)
         if as_json:
             summaries.append(
@@ -106,6 +107,7 @@ def score(
                     "n_flagged": answers.n_flagged,
                     "rule": rule.words(),
                     "notes": reporter.notes,
+                    **({} if fail_above_cells is None else {"n_wrong": answers.n_wrong}),
                     "findings": [finding_json(finding) for finding in answers.findings[: answers.n_flagged]],
                 }
             )
@@ -117,9 +119,12 @@ def score(
             f"{source.name}: {answers.n_rows:,} rows judged; {answers.n_flagged:,} flagged "
             f"({answers.n_flagged / answers.n_rows:.2%}; {rule.words()})."
         )
-        share_above |= fail_above is not None and answers.n_flagged > fail_above * answers.n_rows
+        is_above |= fail_above is not None and answers.n_flagged > fail_above * answers.n_rows
+        if fail_above_cells is not None:
+            reporter.say(f"{source.name}: {answers.n_wrong:,} cells wrong (probability 0.9 and more).")
+            is_above |= answers.n_wrong > fail_above_cells
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))
     reporter.say(f"{reporter.times()}.")
-    if share_above:
+    if is_above:
         raise typer.Exit(FINDINGS_ABOVE)

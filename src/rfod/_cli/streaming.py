@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
+from rfod._evidence.wrong_cells import WRONG
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
@@ -82,7 +83,15 @@ class Answers(ExitStack):
     target, with what the rule is settled by, and are copied when all is known.
     """
 
-    def __init__(self, rule: Rule, output: str | None, cells: bool, n_shown: int, csv_safe: bool = False) -> None:
+    def __init__(
+        self,
+        rule: Rule,
+        output: str | None,
+        cells: bool,
+        n_shown: int,
+        csv_safe: bool = False,
+        count_wrong: bool = False,
+    ) -> None:
         super().__init__()
         self._rule = StreamRule(rule)
         self._output, self._cells, self._csv_safe = output, cells, csv_safe
@@ -90,7 +99,8 @@ class Answers(ExitStack):
         self._waiting: Any = None
         self._schema = pa.schema([])
         self.worst = WorstRows(n_shown)
-        self.n_rows = self.n_flagged = 0
+        self._count_wrong = count_wrong
+        self.n_rows = self.n_flagged = self.n_wrong = 0
         self.findings: list[RowExplanation] = []
         """Highest score first; the highest rows where there is no finding."""
 
@@ -98,6 +108,8 @@ class Answers(ExitStack):
         """The answer for the next batch."""
         candidates = self._rule.candidates(found.judged)
         self.n_rows += len(found)
+        if self._count_wrong:
+            self.n_wrong += int(np.count_nonzero(found.cell_probability >= WRONG))
         self.worst.add(found, batch)
         if self._output is None:
             return
@@ -166,7 +178,7 @@ def judge_source(
         reporter.remarks(),
         naming(source.name),
         answers,
-        closing(_judged(model, source, key, reporter, jobs, own)) as judged,
+        closing(judged_batches(model, source, key, reporter, jobs, own)) as judged,
     ):
         for batch, found in judged:
             with reporter.stage("writing"):
@@ -181,7 +193,7 @@ def judge_source(
     reporter.notes_of(source)
 
 
-def _judged(
+def judged_batches(
     model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample | None
 ) -> Generator[tuple[Batch, Detection], None, None]:
     """The batches of a source in order, judged; while one is written, the next are judged and one is read."""

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rfod._engine.cut_off import CutOff, find_cut_off
+from rfod._evidence.stored import save_model
 from rfod._findings.findings import FIELDS, RARE, Findings, Rule
 from rfod._io.columnar import ColumnarSource, FilePart
 from rfod._io.interface import InputError, OutputError
 from rfod._io.storage import files_below, put, read_bytes, remove_leftovers
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.model import Model
-from rfod._model.persist import save_model
 from rfod._table.schema import match_columns
 from rfod._table.table import check_columns, open_table
 from rfod.detection import Detection

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.context import order_inputs
+from rfod._evidence.bounds import bounded
+from rfod._evidence.context import ORDER_INPUTS, order_inputs
 from rfod._evidence.inputs import CellInputs, cell_inputs
-from rfod._evidence.profile import Profile, WrittenTable, fit_profile, read_written
+from rfod._evidence.profile import (
+    RESIDUAL_ROWS,
+    Profile,
+    WrittenTable,
+    evenly,
+    fit_profile,
+    read_new,
+    read_written,
+    written_rows,
+)
+from rfod._evidence.texts import read_texts
+from rfod._model.executor import Executor
+from rfod._model.judge import EncodedRows, judge
 from rfod._model.judged import JudgedTable
+from rfod._model.model import Model
 from rfod._table.table import Table
+from rfod.exceptions import ParameterError
+
+MOST_ROWS = 200_000  # of the training table that a kept profile is made from
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,19 +38,49 @@ class Collected:
 
     profile: Profile
     written: WrittenTable
-    inputs: CellInputs
-    order: NDArray[np.float32]
-    """(columns, rows, ORDER_INPUTS)."""
+    judged: JudgedTable
+
+    @cached_property
+    def inputs(self) -> CellInputs:
+        """The inputs of the decision."""
+        return cell_inputs(self.profile, self.written, self.judged)
+
+    @cached_property
+    def order(self) -> NDArray[np.float32]:
+        """(columns, rows, ORDER_INPUTS): only of a training table; new rows are judged each by itself."""
+        if self.judged.is_own:
+            return order_inputs(self.written)
+        return np.zeros((len(self.written.columns), len(self.judged), len(ORDER_INPUTS)), dtype=np.float32)
 
 
-def judged_names(judged: JudgedTable, table: Table) -> tuple[str, ...]:
+def judged_names(model: Model, table: Table) -> tuple[str, ...]:
     """The columns whose cells are judged: all but those that the caller leaves out."""
-    ignored = {name for name, why in judged.model.schema.left_out.items() if why == "ignored"}
+    ignored = {name for name, why in model.schema.left_out.items() if why == "ignored"}
     return tuple(name for name in table.names if name not in ignored)
 
 
 def collect(judged: JudgedTable, table: Table) -> Collected:
-    """Evidence on the cells of a training table, each row compared with the others."""
-    written = read_written(table, judged_names(judged, table), judged)
-    profile = fit_profile(written, judged)
-    return Collected(profile, written, cell_inputs(profile, written, judged), order_inputs(written))
+    """Evidence on the cells of a table: rows of the training table are compared with the others, new rows with what the
+    model keeps of it."""
+    model = judged.model
+    if judged.is_own:
+        written = read_written(table, judged_names(model, table), judged)
+        return Collected(fit_profile(written, judged), written, judged)
+    if model.profile is None:
+        raise ParameterError(
+            "The model holds no evidence, so that it gives cells no probability.\n"
+            "Hint: fit it again with keep_evidence=True (without --no-evidence on the command line)."
+        )
+    profile = model.profile.of_columns(table.names)
+    return Collected(profile, read_new(table, profile, judged), judged)
+
+
+def learn_profile(model: Model, table: Table, rows: EncodedRows, executor: Executor) -> Profile:
+    """What a model keeps of its training table: the profile of at most `MOST_ROWS` of its rows, bounded in size."""
+    kept = evenly(len(rows), MOST_ROWS)
+    sample = evenly(len(kept), RESIDUAL_ROWS)
+    cells = judge(model, rows.take(kept[sample]), executor, with_distances=False)
+    columns = read_texts(table, judged_names(model, table), None if len(kept) == len(rows) else kept)
+    encoded = rows.encoded if len(kept) == len(rows) else [column[kept] for column in rows.encoded]
+    written = written_rows(model, columns, encoded)
+    return bounded(fit_profile(written, JudgedTable(model, table, cells, read=rows.take), sample))

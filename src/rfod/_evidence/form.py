@@ -7,7 +7,7 @@ counts that leaves at most `MOST_RARE` of the rows below it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class FormProfile:
     breaks: Floats
     """(marks,): rows that share a mark from which on it is ordinary; 1 where nothing is rare."""
     n_rows: int
+    floors: Keys = field(default_factory=lambda: np.zeros(len(MARKS), dtype=np.int64))
+    """(marks,): rows that a key which is not kept may have; 0 where all keys are kept."""
 
 
 def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
@@ -114,7 +116,7 @@ def form_inputs(profile: FormProfile, points: NDArray[np.uint32], is_own: bool) 
     ones. `is_own` says that the texts were counted in the profile."""
     inputs = np.zeros((len(points), len(MARKS)))
     for number, keys in enumerate(marks_of(points)):
-        rows = _rarest(profile.counts[number], keys).astype(np.float64)
+        rows = np.maximum(_rarest(profile.counts[number], keys), profile.floors[number]).astype(np.float64)
         rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
         inputs[:, number] = np.maximum(np.log(profile.breaks[number] / rows), 0.0)
     return inputs

@@ -47,9 +47,9 @@ NEVER_FALLING = frozenset(
 )
 """Inputs of which more must not lower the probability."""
 
-_GAPS = """n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx xxx
-* # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900 01/01/1970
-1/1/1970 9999-12-31 0000-00-00 00/00/0000"""
+_GAPS = """n/a na nan null none nil empty missing unknown unk undefined unspecified tbd tba ? ?? ??? - -- --- . .. x xx
+xxx * # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01-01 1970-01-01 01/01/1900 1/1/1900
+01/01/1970 1/1/1970 9999-12-31 0000-00-00 00/00/0000"""
 _GAP_WORDS = frozenset(_GAPS.split())
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
@@ -68,13 +68,21 @@ class CellInputs:
 
 def cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) -> CellInputs:
     """The inputs of every cell. Rows of the training table itself are compared with the others."""
+    with np.errstate(all="ignore"):  # numbers near the ends of the scale
+        return _cell_inputs(profile, written, judged)
+
+
+def _cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) -> CellInputs:
     n_rows = len(judged)
     found = np.zeros((len(written.columns), n_rows, len(CELL_INPUTS)), dtype=np.float32)
     rules = _rule_inputs(profile, written, judged.is_own)
     spellings, votes = [], []
     for c, (column, known) in enumerate(zip(written.columns, profile.columns, strict=True)):
-        spelling = spelling_inputs(known.spelling, column.values, _rows_with(known, column, judged.is_own))
-        vote = vote_inputs(profile.determinants[c], written.columns, c, judged.is_own)
+        spelling = spelling_inputs(
+            known.spelling, column.values, _rows_with(known, column, judged.is_own), judged.is_own
+        )
+        top_share = float(known.facts[FACTS.index("top_share")])
+        vote = vote_inputs(profile.determinants[c], written.columns, c, top_share, judged.is_own)
         spellings.append(spelling)
         votes.append(vote)
         form = form_inputs(known.form, column.points, judged.is_own)
@@ -85,11 +93,11 @@ def cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) ->
             np.vstack([near, np.zeros(3)])[column.codes],
             vote.inputs,
             _forest_inputs(known, judged, int(written.place[c]), written.numbers[c]),
-            _margins(known, written.numbers[c], n_rows),
+            _margins(known, written.numbers[c], n_rows, judged.is_own),
             rules[c],
             np.broadcast_to(_column_facts(known, written.numbers[c]), (n_rows, len(FACTS) + 2)),
         ]
-        found[c, :, : -len(CROSS_INPUTS)] = np.hstack(parts)
+        found[c, :, : -len(CROSS_INPUTS)] = np.nan_to_num(np.hstack(parts))
     found[:, :, -len(CROSS_INPUTS) :] = cross_inputs(profile.determinants, votes)
     return CellInputs(found, spellings, votes)
 
@@ -101,9 +109,10 @@ def _rows_with(known: ColumnProfile, column: TextColumn, is_own: bool) -> NDArra
 
 def _text_inputs(known: ColumnProfile, column: TextColumn, numbers: Floats | None, is_own: bool) -> Floats:
     """(rows, TEXT_INPUTS)."""
-    n_rows = known.n_rows
-    padded = np.where(column.is_padded, np.log((n_rows + 1) / (known.n_padded + 1)), 0.0)
-    gap = np.where(column.is_blank, np.log((n_rows + 1) / (known.n_blank + 1)) + 0.1, 0.0)
+    more = 0 if is_own else 1  # the row itself, which the profile has not counted
+    n_rows = known.n_rows + more
+    padded = np.where(column.is_padded, np.log((n_rows + 1) / (known.n_padded + more + 1)), 0.0)
+    gap = np.where(column.is_blank, np.log((n_rows + 1) / (known.n_blank + more + 1)) + 0.1, 0.0)
     n_present = max(1, known.n_rows - known.n_blank)
     rows = np.maximum(_rows_with(known, column, is_own), 1)
     rarity = column.spread(np.log(n_present / rows))
@@ -113,7 +122,7 @@ def _text_inputs(known: ColumnProfile, column: TextColumn, numbers: Floats | Non
     share = float(known.facts[FACTS.index("numeric_share")])
     breaks = np.zeros(len(column.codes))
     if numbers is not None and share > 0:
-        n_odd = max(1.0, (1 - share) * n_present)
+        n_odd = max(1.0, (1 - share) * n_present + more)
         breaks = np.where(np.isnan(numbers) & ~column.is_blank, np.log(n_present / n_odd), 0.0)
     return np.stack([padded, gap, disguised, breaks, broken, rarity], axis=1)
 
@@ -155,10 +164,10 @@ def _forest_inputs(known: ColumnProfile, judged: JudgedTable, j: int, numbers: F
     return np.hstack([np.nan_to_num(np.stack(parts, axis=1)), residual])
 
 
-def _margins(known: ColumnProfile, numbers: Floats | None, n_rows: int) -> Floats:
+def _margins(known: ColumnProfile, numbers: Floats | None, n_rows: int, is_own: bool) -> Floats:
     if known.numbers is None or numbers is None:
         return np.zeros((n_rows, len(MARGIN_INPUTS)))
-    return margin_inputs(known.numbers, numbers)
+    return margin_inputs(known.numbers, numbers, is_own)
 
 
 def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:

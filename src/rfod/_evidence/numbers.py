@@ -72,7 +72,7 @@ def _outside(values: Floats, quantiles: Floats) -> Floats:
     return np.log1p(np.minimum(distance / width, 1e6))
 
 
-def margin_inputs(profile: NumberProfile, values: Floats) -> Floats:
+def margin_inputs(profile: NumberProfile, values: Floats, is_own: bool) -> Floats:
     """(rows, MARGIN_INPUTS), 0 for gaps.
 
     * tail, log_tail  distance outside of the quartiles, in widths of the bulk; log_tail: of the logarithms
@@ -98,7 +98,7 @@ def margin_inputs(profile: NumberProfile, values: Floats) -> Floats:
         isolation = np.log1p(np.minimum(np.maximum(gap_high, gap_low) / width, 1e6))
     n_sign = np.where(known < 0, profile.negative, 1 - profile.negative) * profile.n_values
     is_rare = np.where(known < 0, profile.negative < 0.2, profile.negative > 0.8) & (known != 0)
-    rare_sign = np.where(is_rare, np.log(profile.n_values / np.maximum(n_sign, 1.0)), 0.0)
+    rare_sign = np.where(is_rare, np.log(profile.n_values / np.maximum(n_sign + (0.0 if is_own else 1.0), 1.0)), 0.0)
     bulk = max(abs(float(quantiles[5])), abs(float(quantiles[-6])), 1e-300)  # without the outer 2 %
     far = np.log(np.maximum(np.abs(known) / bulk, 1.0))
     found = np.stack([tail, log_tail, isolation, rare_sign, np.minimum(far, 20.0)], axis=1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,14 @@ from rfod._evidence.form import FormProfile, fit_form
 from rfod._evidence.numbers import NumberProfile, ResidualScale, as_numbers, fit_numbers, fit_residuals
 from rfod._evidence.regularities import Regularity, find_regularities
 from rfod._evidence.spelling import MOST_VALUES, SpellingProfile, fit_spelling
-from rfod._evidence.texts import Floats, TextColumn, code_points, hash_rows, letter_classes, read_texts
+from rfod._evidence.texts import Floats, Keys, TextColumn, code_points, hash_rows, letter_classes, read_texts
 from rfod._evidence.votes import SCREENED_COLUMNS, Determinant, fit_votes
 from rfod._model.judged import JudgedTable
+from rfod._model.model import JudgedCells, Model
 from rfod._table.table import Table
 
 MOSTLY_NUMBERS = 0.7  # share of the values of a column from which on it is one of numbers
+RESIDUAL_ROWS = 20_000  # that the residuals of a column are measured on
 FACTS = ("log_rows", "numeric_share", "distinct_share", "entropy", "top_share", "blank_share", "single_share", "length")
 
 
@@ -39,6 +42,12 @@ class ColumnProfile:
     n_rows: int
     n_blank: int
     n_padded: int
+    is_number: bool
+    """Whether its texts are read as numbers."""
+    decimals: int
+    """That most of its texts have."""
+    frequent_rows: Keys
+    """Rows that have each of the frequent values."""
 
     @cached_property
     def text_of(self) -> dict[int, str]:
@@ -60,6 +69,25 @@ class Profile:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
+    def of_columns(self, names: Container[str]) -> Profile:
+        """The profile of those columns that have one of these names: a table may lack what no forest needs."""
+        kept = [c for c, name in enumerate(self.names) if name in names]
+        if len(kept) == len(self.columns):
+            return self
+        place = {c: number for number, c in enumerate(kept)}
+        return Profile(
+            tuple(self.columns[c] for c in kept),
+            tuple(
+                tuple(replace(vote, column=place[vote.column]) for vote in self.determinants[c] if vote.column in place)
+                for c in kept
+            ),
+            tuple(
+                replace(rule, columns=tuple(place[c] for c in rule.columns))
+                for rule in self.regularities
+                if all(c in place for c in rule.columns)
+            ),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class WrittenTable:
@@ -73,34 +101,67 @@ class WrittenTable:
 
 
 def read_written(table: Table, names: tuple[str, ...], judged: JudgedTable) -> WrittenTable:
-    """The columns of a table; modelled columns of numbers have the values that the model sees."""
-    columns = read_texts(table, names)
-    modelled = {name: j for j, name in enumerate(judged.names)}
-    place = np.array([modelled.get(column.name, -1) for column in columns], dtype=np.int64)
+    """The columns of a training table; modelled columns of numbers have the values that the model sees."""
+    return written_rows(judged.model, read_texts(table, names), judged.rows(np.arange(len(judged))).encoded)
+
+
+def read_new(table: Table, profile: Profile, judged: JudgedTable) -> WrittenTable:
+    """The columns of another table, read as those of the profile were."""
+    columns = read_texts(table, profile.names, decimals=[column.decimals for column in profile.columns])
     encoded = judged.rows(np.arange(len(judged))).encoded
+    return written_rows(judged.model, columns, encoded, [column.is_number for column in profile.columns])
+
+
+def written_rows(
+    model: Model,
+    columns: list[TextColumn],
+    encoded: Sequence[NDArray[Any]],
+    is_number: Sequence[bool] | None = None,
+) -> WrittenTable:
+    """Texts with their numbers. `encoded` are the rows as the model reads them; `is_number` says per column whether a
+    column without a forest of numbers is read as numbers, by default as its values are."""
+    modelled = {column.name: j for j, column in enumerate(model.schema.columns)}
+    place = np.array([modelled.get(column.name, -1) for column in columns], dtype=np.int64)
     numbers: list[Floats | None] = []
-    for column, j in zip(columns, place.tolist(), strict=True):
-        if j >= 0 and not judged.model.is_categorical[j]:
+    for c, (column, j) in enumerate(zip(columns, place.tolist(), strict=True)):
+        if j >= 0 and not model.is_categorical[j]:
             numbers.append(np.where(np.isfinite(encoded[j]), encoded[j], np.nan))
             continue
         values = as_numbers(column.values)
         share = float(column.counts[~np.isnan(values)].sum()) / max(1, int(column.counts.sum()))
-        numbers.append(column.spread(values, np.nan) if share >= MOSTLY_NUMBERS else None)
+        is_one = share >= MOSTLY_NUMBERS if is_number is None else is_number[c]
+        numbers.append(column.spread(values, np.nan) if is_one else None)
     return WrittenTable(columns, numbers, place)
 
 
-def fit_profile(written: WrittenTable, judged: JudgedTable) -> Profile:
-    """The profile of a training table whose cells were judged out of bag."""
+def evenly(n_rows: int, most: int) -> NDArray[np.intp]:
+    """At most so many positions, spread evenly over the rows."""
+    return np.arange(n_rows) if n_rows <= most else np.linspace(0, n_rows - 1, most).astype(np.intp)
+
+
+def fit_profile(written: WrittenTable, judged: JudgedTable, rows: NDArray[np.intp] | None = None) -> Profile:
+    """The profile of a training table of which cells were judged out of bag: those of `rows`, in their order, by
+    default those of all rows."""
+    cells = judged.cells
+    if rows is None:
+        rows = evenly(len(judged), RESIDUAL_ROWS)
+        cells = cells if len(rows) == len(judged) else cells.take(rows)
+    with np.errstate(all="ignore"):  # numbers near the ends of the scale
+        return _fit_profile(written, judged.model, cells, rows)
+
+
+def _fit_profile(written: WrittenTable, model: Model, cells: JudgedCells, rows: NDArray[np.intp]) -> Profile:
     columns = []
     for column, numbers, j in zip(written.columns, written.numbers, written.place.tolist(), strict=True):
         residuals = None
-        if j >= 0 and not judged.model.is_categorical[j]:
+        if j >= 0 and not model.is_categorical[j]:
             assert numbers is not None
-            residuals = fit_residuals(numbers, judged.cells.expected[j], judged.cells.spread_or_share[:, j])
+            residuals = fit_residuals(numbers[rows], cells.expected[j], cells.spread_or_share[:, j])
+        frequent, frequent_rows = _frequent(column)
         columns.append(
             ColumnProfile(
                 column.name,
-                _frequent(column),
+                frequent,
                 fit_form(column),
                 fit_spelling(column.values, column.counts),
                 None if numbers is None else fit_numbers(numbers),
@@ -109,19 +170,23 @@ def fit_profile(written: WrittenTable, judged: JudgedTable) -> Profile:
                 len(column.codes),
                 int(column.is_blank.sum()),
                 int(column.is_padded.sum()),
+                numbers is not None,
+                column.decimals,
+                frequent_rows,
             )
         )
-    determinants = fit_votes(written.columns, _candidates(written, judged))
+    determinants = fit_votes(written.columns, _candidates(written, model))
     rules = find_regularities(written.columns, written.numbers)
     return Profile(tuple(columns), tuple(map(tuple, determinants)), tuple(rules))
 
 
-def _frequent(column: TextColumn) -> tuple[str, ...]:
+def _frequent(column: TextColumn) -> tuple[tuple[str, ...], Keys]:
     order = np.argsort(-column.counts, kind="stable")[:MOST_VALUES]
-    return tuple(column.values[k] for k in order.tolist() if column.counts[k] > 1)
+    order = order[column.counts[order] > 1]
+    return tuple(column.values[k] for k in order.tolist()), column.counts[order]
 
 
-def _candidates(written: WrittenTable, judged: JudgedTable) -> list[Sequence[int]]:
+def _candidates(written: WrittenTable, model: Model) -> list[Sequence[int]]:
     """Per column, which others may determine it: all, or in wide tables those that its forest finds important."""
     n_columns = len(written.columns)
     if n_columns <= SCREENED_COLUMNS:
@@ -132,7 +197,7 @@ def _candidates(written: WrittenTable, judged: JudgedTable) -> list[Sequence[int
         if j < 0:
             candidates.append(())
             continue
-        order = np.argsort(-judged.model.forests[j].importances, kind="stable")[:SCREENED_COLUMNS]
+        order = np.argsort(-model.forests[j].importances, kind="stable")[:SCREENED_COLUMNS]
         candidates.append([back[int(k)] for k in order if int(k) in back])
     return candidates
 

@@ -7,7 +7,7 @@ A rule is kept only if it would not hold by chance and has few exceptions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -35,6 +35,8 @@ class Regularity:
     n_rows: int
     """Rows that the rule can be checked on."""
     n_exceptions: int
+    resolution: float = 0.0
+    """sum: the last decimal in use, in the first column."""
 
     @property
     def strength(self) -> float:
@@ -56,9 +58,9 @@ class Regularity:
         return f"{named[0]} is part of {named[1]} in {follow}"
 
 
-def tolerance(values: Floats) -> Floats:
-    """How exactly a sum can be expected to hold: half a unit of the last decimal in use, for each value."""
-    return np.maximum(np.abs(values) * 1e-6, _resolution(values) * 1.01)
+def tolerance(values: Floats, resolution: float) -> Floats:
+    """How exactly a sum can be expected to hold: a unit of the last decimal in use, for each value."""
+    return np.maximum(np.abs(values) * 1e-6, resolution * 1.01)
 
 
 def _resolution(values: Floats) -> float:
@@ -101,7 +103,8 @@ def _sums(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Regu
     matrix = np.stack([numbers[j] for j in numeric])  # type: ignore[misc]
     n_rows = matrix.shape[1]
     some = matrix[:, np.linspace(0, n_rows - 1, min(n_rows, SCREENED_ROWS)).astype(int)]
-    limit = np.stack([tolerance(row) for row in some])
+    limit = np.stack([tolerance(row, _resolution(row)) for row in some])
+    resolution = [_resolution(row) for row in matrix]
     found = []
     with np.errstate(invalid="ignore"):
         for b in range(len(numeric)):
@@ -116,9 +119,9 @@ def _sums(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Regu
                         continue
                     full = matrix[b] + matrix[c]
                     known = np.isfinite(full) & np.isfinite(matrix[a])
-                    holds = np.abs(matrix[a] - full) <= tolerance(matrix[a]) * 1.5
+                    holds = np.abs(matrix[a] - full) <= tolerance(matrix[a], resolution[a]) * 1.5
                     rule = _checked("sum", (numeric[a], numeric[b], numeric[c]), holds, known)
-                    found += [rule] if rule is not None else []
+                    found += [replace(rule, resolution=resolution[a])] if rule is not None else []
     return found
 
 
@@ -216,4 +219,4 @@ def violations(
             return np.asarray(values[0] > values[1])
         total = values[1] + values[2]
         known = np.isfinite(total) & np.isfinite(values[0])
-        return np.asarray(known & ~(np.abs(values[0] - total) <= tolerance(values[0]) * 1.5))
+        return np.asarray(known & ~(np.abs(values[0] - total) <= tolerance(values[0], rule.resolution) * 1.5))

@@ -35,6 +35,11 @@ class Vocabulary:
         kept = [int(k) for k in order if counts[k] > 1 and len(texts[k]) >= SHORTEST]
         return cls(tuple(texts[k] for k in kept), np.asarray(counts[kept], dtype=np.int64))
 
+    def rows_with(self, texts: list[str]) -> Keys:
+        """(texts,): rows that have each text; 0 for those that the vocabulary lacks."""
+        known = dict(zip(self.texts, self.counts.tolist(), strict=True))
+        return np.array([known.get(text, 0) for text in texts], dtype=np.int64)
+
     @cached_property
     def index(self) -> tuple[Keys, Keys, Keys]:
         """Hashes of the texts and their deletions, ascending; the most frequent text with each, and the next."""
@@ -135,8 +140,9 @@ class Spelling:
     """By text: the misspelt word and the one it is near to."""
 
 
-def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Keys) -> Spelling:
-    """Near misses of texts; `counts` are the rows that have each, itself included."""
+def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Keys, is_own: bool) -> Spelling:
+    """Near misses of texts; `counts` are the rows that have each, itself included. `is_own` says that these are all
+    texts of the training table."""
     points = code_points(texts)
     nearest = profile.values.nearest(points)
     is_near = nearest != NOT_NEAR
@@ -154,7 +160,7 @@ def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Ke
     if words:
         word_points = code_points(words)
         near = profile.words.nearest(word_points)
-        own = np.bincount(which, counts[owner], minlength=len(words))
+        own = np.bincount(which, counts[owner], minlength=len(words)) if is_own else profile.words.rows_with(words) + 1
         gain = np.where(near != NOT_NEAR, np.log(np.append(profile.words.counts, 1)[near] / np.maximum(own, 1)), 0.0)
         np.maximum.at(near_word, owner, np.maximum(gain, 0.0)[which])
         for word, text in zip(which.tolist(), owner.tolist(), strict=True):

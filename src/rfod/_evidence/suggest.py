@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from rfod._evidence.collect import Collected
-from rfod._evidence.inputs import CELL_INPUTS
-from rfod._evidence.numbers import best_unit
-from rfod._evidence.regularities import violations
+from rfod._evidence.reasons import Broken, clear_unit
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import value_text
 
-_UNIT = CELL_INPUTS.index("unit")
-CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
 
-
-def suggest(collected: Collected, judged: JudgedTable, row: int, c: int, groups: Sequence[str]) -> str | None:
+def suggest(
+    collected: Collected, judged: JudgedTable, row: int, c: int, groups: Sequence[str], broken: Broken
+) -> str | None:
     """The suggestion of the strongest evidence that has one; None where none has."""
-    ways = {"spelling": _near, "votes": _vote, "regularities": _sum, "forest": _expected}
-    for group in (*groups, "votes", "spelling", "forest"):
-        if group in ways and (found := ways[group](collected, judged, row, c)) is not None:
+    ways: dict[str, Callable[[], str | None]] = {
+        "spelling": lambda: _near(collected, row, c),
+        "votes": lambda: _vote(collected, row, c),
+        "regularities": lambda: _sum(collected, row, c, broken),
+        "forest": lambda: _expected(collected, judged, row, c),
+    }
+    for group in dict.fromkeys((*groups, "votes", "spelling", "forest")):
+        if group in ways and (found := ways[group]()) is not None:
             return found
     return None
 
 
-def _near(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+def _near(collected: Collected, row: int, c: int) -> str | None:
     column, spelling = collected.written.columns[c], collected.inputs.spelling[c]
     code = int(column.codes[row])
     if code < 0:
@@ -47,17 +49,17 @@ def _near(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | 
     return None
 
 
-def _vote(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+def _vote(collected: Collected, row: int, c: int) -> str | None:
     votes = collected.inputs.votes[c]
     if votes.determinant[row] < 0 or votes.inputs[row, 0] <= 0:
         return None
     return collected.profile.columns[c].text_of.get(int(votes.rival[row]))
 
 
-def _sum(collected: Collected, judged: JudgedTable, row: int, c: int) -> str | None:
+def _sum(collected: Collected, row: int, c: int, broken: Broken) -> str | None:
     written = collected.written
     for rule in collected.profile.regularities:
-        if rule.kind == "sum" and c in rule.columns and violations(rule, written.columns, written.numbers, None)[row]:
+        if rule.kind == "sum" and c in rule.columns and broken(rule)[row]:
             total, *parts = (written.numbers[j] for j in rule.columns)
             if total is None or any(part is None for part in parts):
                 continue
@@ -80,15 +82,11 @@ def _expected(collected: Collected, judged: JudgedTable, row: int, c: int) -> st
         return None
     numbers = collected.written.numbers[c]
     if column.kind == "numeric" and numbers is not None:
-        if collected.inputs.values[c, row, _UNIT] > CLEAR_UNIT:
-            return as_written(collected, c, float(numbers[row]) * best_unit(float(numbers[row]), float(expected)))
-        return as_written(collected, c, float(expected))
+        factor = clear_unit(collected, row, c, float(expected))
+        return as_written(collected, c, float(expected) if factor is None else float(numbers[row]) * factor)
     return value_text(column, np.array([expected]))[0]
 
 
 def as_written(collected: Collected, c: int, value: float) -> str:
     """A number with the decimals that the column usually has."""
-    column = collected.written.columns[c]
-    decimals = [len(text.partition(".")[2]) for text in column.values]
-    usual = int(np.bincount(np.array(decimals, dtype=np.int64), column.counts).argmax()) if decimals else 0
-    return f"{value:.{min(usual, 12)}f}"
+    return f"{value:.{min(collected.profile.columns[c].decimals, 12)}f}"

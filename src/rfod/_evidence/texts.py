@@ -6,6 +6,7 @@ numpy operations. Texts are seen as matrices of code points, (distinct values, l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from rfod._table.kinds.base import MISSING_TEXTS
 from rfod._table.table import Table
-from rfod._table.values import as_text, family, plain
+from rfod._table.values import as_text, by_distinct, family, plain
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
@@ -56,6 +57,12 @@ class TextColumn:
         return code_points(self.values)
 
     @cached_property
+    def decimals(self) -> int:
+        """How many decimals most rows have."""
+        found = np.array([len(text.partition(".")[2]) for text in self.values], dtype=np.int64)
+        return int(np.bincount(found, self.counts).argmax()) if len(found) else 0
+
+    @cached_property
     def hashes(self) -> Keys:
         """(values,): one number per text."""
         return hash_rows(self.points)
@@ -65,13 +72,23 @@ class TextColumn:
         return np.append(per_value, blank)[self.codes]
 
 
-def read_texts(table: Table, names: tuple[str, ...] | None = None) -> list[TextColumn]:
-    """The columns of a table as text."""
-    return [_read(table, name) for name in (table.names if names is None else names)]
+def read_texts(
+    table: Table,
+    names: tuple[str, ...] | None = None,
+    rows: NDArray[np.intp] | None = None,
+    decimals: Sequence[int] | None = None,
+) -> list[TextColumn]:
+    """The columns of a table as text: of all rows, or of some. `decimals`: how many each column has in training."""
+    names = table.names if names is None else names
+    styles = [None] * len(names) if decimals is None else decimals
+    return [_read(table, name, rows, style) for name, style in zip(names, styles, strict=True)]
 
 
-def _read(table: Table, name: str) -> TextColumn:
+def _read(table: Table, name: str, rows: NDArray[np.intp] | None, decimals: int | None) -> TextColumn:
     written = plain(table.written(name, mixed_as_text=True))
+    written = written if rows is None else written.take(pa.array(rows))
+    if decimals is not None:
+        written = _as_in_training(written, decimals)
     texts = written if family(written.type) == "text" else as_text(written)
     encoded = texts.cast(pa.large_string()).combine_chunks().dictionary_encode()
     given = encoded.dictionary
@@ -83,6 +100,18 @@ def _read(table: Table, name: str) -> TextColumn:
     place = encoded.indices.fill_null(len(given)).to_numpy(zero_copy_only=False)
     codes = code_of[place]
     return TextColumn(name, tuple(values), codes, padded[place] & (codes >= 0))
+
+
+def _as_in_training(values: pa.ChunkedArray, decimals: int) -> pa.ChunkedArray:
+    """Whole numbers without decimals where the training table has none, and with them where it has: a frame makes
+    floats of whole numbers as soon as one is missing."""
+    if decimals == 0 and pa.types.is_floating(values.type):
+        return by_distinct(
+            values, lambda number: str(int(number) if number.is_integer() else number), pa.large_string()
+        )
+    if decimals > 0 and pa.types.is_integer(values.type):
+        return values.cast(pa.float64(), safe=False)
+    return values
 
 
 def code_points(texts: tuple[str, ...] | list[str]) -> NDArray[np.uint32]:

@@ -41,7 +41,7 @@ class Determinant:
     """... and the next one; 0 rows where there is none."""
     second_rows: Keys
     pairs: KeyCounts
-    """Rows with each pair of values, by `pair_keys`."""
+    """Rows with each pair of values, by `pair_keys`; a kept profile leaves out the first two values of each group."""
 
 
 def pair_keys(determining: Keys, determined: Keys) -> Keys:
@@ -158,8 +158,10 @@ class Votes:
     """(determinants, rows): whether the vote is for the value of the strongest one."""
 
 
-def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, is_own: bool) -> Votes:
-    """The votes on each cell of a column.
+def vote_inputs(
+    determinants: Sequence[Determinant], columns: Sequence[TextColumn], target: int, top_share: float, is_own: bool
+) -> Votes:
+    """The votes on each cell of a column; `top_share` is the share of its most frequent value.
 
     * vote_best     rows for the strongest other value less rows for the own one, times the log-odds of agreement: the
                     largest of all determinants; vote_mean: their mean
@@ -175,8 +177,6 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
     if not determinants:
         return Votes(inputs, rival_hash, chosen, margins, rivals == 0)
     own = np.append(column.hashes, 0)[column.codes]
-    present = column.counts.sum()
-    top_share = column.counts.max(initial=0) / max(1, present)
     best, total, n_votes = np.full(n_rows, -np.inf), np.zeros(n_rows), np.zeros(n_rows)
     for number, vote in enumerate(determinants):
         by = columns[vote.column]
@@ -185,7 +185,9 @@ def vote_inputs(determinants: Sequence[Determinant], columns: Sequence[TextColum
         known = (vote.groups[place] == key) & (by.codes != BLANK)
         is_first = (vote.first[place] == own) & ~column.is_blank
         rival = np.where(is_first, vote.second_rows[place], vote.first_rows[place]).astype(np.float64)
-        rows = vote.pairs.find(pair_keys(key, own)).astype(np.float64) - (1.0 if is_own else 0.0)
+        is_second = (vote.second[place] == own) & (vote.second_rows[place] > 0)
+        rows = np.where(is_second, vote.second_rows[place], vote.pairs.find(pair_keys(key, own)))
+        rows = np.where(is_first, vote.first_rows[place], rows).astype(np.float64) - (1.0 if is_own else 0.0)
         rows = np.where(column.is_blank, 0.0, np.maximum(rows, 0.0))
         certain = min(vote.agreement, MOST_CERTAIN)
         odds = np.log(max(certain, 0.05) / (1 - certain))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,20 @@ from rfod._evidence.collect import Collected, collect
 from rfod._evidence.decision import Decision, load_decision
 from rfod._evidence.inputs import CELL_INPUTS, GROUPS, group_of
 from rfod._evidence.reasons import Reason, reasons_of
+from rfod._evidence.regularities import Regularity, violations
 from rfod._evidence.suggest import suggest
 from rfod._evidence.texts import Floats
 from rfod._model.judged import JudgedTable
+from rfod._table.encode import one_line
 from rfod._table.table import Table
 
 WRONG, WORTH_A_CHECK = 0.9, 0.5
 """From which probability on a cell is called wrong, and worth a check."""
 WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
 LEAST_SAID = 0.3  # log-odds
+MOST_SAID = 2  # reasons of a sentence; `evidence` names all
+HIDDEN = "hidden"
+_UNIQUE = CELL_INPUTS.index("unique_rule")
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,32 @@ class WrongCell:
     evidence: tuple[str, ...]
     """All evidence that counts, strongest first."""
     reason: str
-    """One sentence."""
+    """One sentence, with the counts behind it."""
+    sort: str
+    """In which way it is wrong, after the name of its column: "is not a number". Cells of one pattern have one sort."""
+
+    @property
+    def sentence(self) -> str:
+        """The reason with what to put in the place of the cell, and how likely it is wrong."""
+        instead = "" if self.suggested is None else f"; suggested '{one_line(self.suggested)}'"
+        return f"{self.reason}{instead} (probability {probability_text(self.probability)})"
+
+    @property
+    def because(self) -> str:
+        """The reason without the column and what stands there."""
+        return self.reason.removeprefix(f"{_start(self.column, self.observed)}: ")
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is called wrong, rather than worth a check."""
+        return self.probability >= WRONG
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain types."""
+        return vars(self) | {"evidence": list(self.evidence)}
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 class CellProbabilities:
@@ -49,6 +80,7 @@ class CellProbabilities:
 
     def __init__(self, judged: JudgedTable, table: Table) -> None:
         self._judged, self._table = judged, table
+        self._broken: dict[Regularity, NDArray[np.bool_]] = {}
 
     @cached_property
     def decision(self) -> Decision:
@@ -63,7 +95,7 @@ class CellProbabilities:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns whose cells are judged, modelled or not."""
-        return self.collected.profile.names
+        return tuple(column.name for column in self.collected.written.columns)
 
     @cached_property
     def first(self) -> Floats:
@@ -79,6 +111,16 @@ class CellProbabilities:
         codes = np.stack([column.codes for column in collected.written.columns])
         return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
 
+    def broken(self, rule: Regularity) -> NDArray[np.bool_]:
+        """(rows,): which rows break a regularity of the training table."""
+        if rule not in self._broken:
+            written = self.collected.written
+            if rule.kind == "unique" and not self._judged.is_own:  # compared with the training table
+                self._broken[rule] = self.collected.inputs.values[rule.columns[0], :, _UNIQUE] > 0
+            else:
+                self._broken[rule] = violations(rule, written.columns, written.numbers, None)
+        return self._broken[rule]
+
     def muted(self) -> NDArray[np.bool_]:
         """(rows, modelled columns): cells that are probably wrong by their own evidence, left out of a second fit."""
         found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
@@ -93,25 +135,30 @@ class CellProbabilities:
         order = np.lexsort((columns, rows, -self.probability[rows, columns]))
         return np.stack([rows[order], columns[order]], axis=1)
 
-    def describe(self, cells: Iterable[Sequence[int]]) -> list[WrongCell]:
-        """Cells, given by row and column, with their reasons."""
-        return [self._describe(int(row), int(column)) for row, column in cells]
+    def describe(self, cells: Iterable[Sequence[int]], hidden: Collection[str] = ()) -> list[WrongCell]:
+        """Cells, given by row and column, with their reasons; values of `hidden` columns are not told."""
+        return [self._describe(int(row), int(column), hidden) for row, column in cells]
 
-    def _describe(self, row: int, c: int) -> WrongCell:
+    def _describe(self, row: int, c: int, hidden: Collection[str]) -> WrongCell:
         column = self.collected.written.columns[c]
         code = int(column.codes[row])
         groups = self._weighed_groups(row, c)
-        reasons = reasons_of(self.collected, self._judged, row, c, groups)
-        return WrongCell(
+        reasons = reasons_of(self.collected, self._judged, row, c, groups, self.broken, hidden)
+        found = WrongCell(
             row=row,
             column=column.name,
             observed=None if code < 0 else column.values[code],
-            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons]),
+            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons], self.broken),
             probability=float(self.probability[row, c]),
-            kind=reasons[0].group if reasons else "forest",
+            kind=reasons[0].group,
             evidence=tuple(reason.group for reason in reasons),
             reason=_sentence(column.name, None if code < 0 else column.values[code], reasons),
+            sort=reasons[0].sort or "does not fit the other cells",
         )
+        if column.name not in hidden:
+            return found
+        sort = "is not what was expected"
+        return replace(found, observed=HIDDEN, suggested=None, reason=f"{one_line(column.name)} {sort}", sort=sort)
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
         """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
@@ -129,9 +176,18 @@ class CellProbabilities:
 
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
-    start = f"{name} is missing" if observed is None else f"{name} is '{observed}'"
-    said = [reason.text for reason in reasons if reason.text]
+    start = _start(name, observed)
+    said = [reason.text for reason in reasons if reason.text][:MOST_SAID]
     return f"{start}: {'; '.join(said)}" if said else start
 
 
-__all__ = ["CELL_INPUTS", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell"]
+def probability_text(value: float) -> str:
+    """A probability in two digits that is never certain."""
+    return "over 0.99" if value >= 0.995 else f"{value:.2f}"
+
+
+def _start(name: str, observed: str | None) -> str:
+    return f"{one_line(name)} is " + ("missing" if observed is None else f"'{one_line(observed)}'")
+
+
+__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell", "probability_text"]

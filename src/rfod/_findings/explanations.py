@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._evidence.wrong_cells import HIDDEN, WrongCell
 from rfod._findings.conditions import Condition, joined, name_text
 from rfod._findings.findings import RARE, Findings, Positions, RowLabels
 from rfod._findings.reasons import Contrast, Reasons, walk
@@ -24,6 +25,8 @@ from rfod._findings.wording import (
     expected_category,
     expected_number,
     numeric_evidence,
+    rank_words,
+    rarity_words,
     title_words,
 )
 from rfod._model.blame import Repair, repaired_rows
@@ -33,7 +36,6 @@ from rfod._table.values import UNSEEN
 
 Mask = NDArray[np.bool_]
 LEVEL = 0.9  # of intervals
-HIDDEN = "hidden"
 
 
 @dataclass(frozen=True)
@@ -102,19 +104,24 @@ class RowExplanation:
     key_column: str | None
     score: float
     p_value: float
+    standing: str
+    """How unusual the row is in words: its rank among the rows of the fit, or how many training rows are like it."""
     cells: tuple[CellExplanation, ...]
     ordinary: bool
     """Whether the row is ordinary once the cells to blame are replaced by what was expected."""
+    wrong: tuple[WrongCell, ...] = ()
+    """Its cells that are wrong or worth a check, most probable first."""
 
     @property
     def title(self) -> str:
         """The row and how unusual it is, in words."""
         named = None if self.key_column is None else (self.key_column, str(self.key))
-        return title_words(self.row, named, self.score, self.p_value)
+        return title_words(self.row, named, self.score, self.standing)
 
     def renumbered(self, row: int) -> RowExplanation:
         """The same for a row that has another number where it came from."""
-        return replace(self, row=row, cells=tuple(replace(cell, row=row) for cell in self.cells))
+        cells = tuple(replace(cell, row=row) for cell in self.cells)
+        return replace(self, row=row, cells=cells, wrong=tuple(replace(cell, row=row) for cell in self.wrong))
 
     @property
     def remedy(self) -> str:
@@ -129,10 +136,18 @@ class RowExplanation:
         """Paragraphs, each with its list."""
         blamed = [cell.sentence for cell in self.cells if cell.blamed]
         others = [cell.sentence for cell in self.cells if not cell.blamed]
+        wrong: list[tuple[str, list[str]]] = []
+        for name, cells in (
+            ("Wrong:", [cell for cell in self.wrong if cell.is_wrong]),
+            ("Worth a check:", [cell for cell in self.wrong if not cell.is_wrong]),
+        ):
+            wrong += [(name, [cell.sentence for cell in cells])] if cells else []
+        start = [(self.title, []), *wrong, ("By its forests:", blamed or others)] if wrong else []
+        start = start or [(self.title, blamed or others)]
         if not blamed:
-            return [(self.title, others)]
+            return start
         rest = "Next to that, this looks unusual too:" if self.ordinary else "Also unusual:"
-        return [(self.title, blamed), (self.remedy, []), *([(rest, others)] if others else [])]
+        return [*start, (self.remedy, []), *([(rest, others)] if others else [])]
 
     def __str__(self) -> str:
         return "\n".join(line for text, items in self._parts() for line in (text, *(f"- {item}" for item in items)))
@@ -152,6 +167,8 @@ class RowExplanation:
             "key": self.key if isinstance(self.key, int | bool | None) else str(self.key),
             "score": self.score,
             "p_value": self.p_value,
+            "standing": self.standing,
+            "wrong_cells": [cell.to_json() for cell in self.wrong],
             "cells": [cell.to_json() for cell in self.cells],
             "ordinary": self.ordinary,
             "text": str(self),
@@ -189,11 +206,18 @@ class Explainer:
                 key_column=key,
                 score=float(judged.row_scores[row]),
                 p_value=float(judged.row_p_values[row]),
+                standing=self._standing(row),
                 cells=tuple(sorted(cells[row], key=lambda cell: -cell.surprise)),
                 ordinary=repair.ordinary,
             )
             for row, repair, value in zip(rows.tolist(), repairs, keys, strict=True)
         ]
+
+    def _standing(self, row: int) -> str:
+        judged = self.judged
+        if judged.is_own:
+            return rank_words(int(judged.ranks[row]), len(judged))
+        return rarity_words(float(judged.row_p_values[row]), len(judged.model.calibration))
 
     def suggestions(self, rows: Positions) -> list[dict[int, Any]]:
         """Per row: the columns to blame, in that order, with the encoded value to put in the place of each cell."""

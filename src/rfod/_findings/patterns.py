@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._evidence.wrong_cells import WrongCell
 from rfod._findings.conditions import Condition, category_text, name_text
 from rfod._findings.explanations import CellExplanation, Explainer
 from rfod._findings.findings import Findings, Positions
@@ -37,13 +38,14 @@ class Pattern:
 
     column: str
     what: str
-    """In which way: "is too high", "is DHL instead of UPS", "is missing"."""
+    """In which way: "is too high", "is DHL instead of UPS", "is missing", "is one letter from a frequent value"."""
     conditions: tuple[Condition, ...]
     """What all these rows have in common; empty when it is nothing but the column."""
     n_findings: int
     rows: tuple[int, ...]
     """Positions in the table, most surprising first."""
-    example: CellExplanation
+    example: CellExplanation | WrongCell
+    """The most surprising one, or after a scan the most probable."""
 
     @property
     def sentence(self) -> str:

@@ -30,7 +30,7 @@ DIGITS = 4  # of a number whose range is not known
 STEPS = 10  # that a range is divided into, at least
 MOST_TRIES = 8
 _STEPS_OF_TIME = (SECONDS_PER_DAY, 3600, 60, 1)
-RARE_SHARE, RAREST_SHARE = 0.1, 1e-6
+RARE_SHARE = 0.1
 
 
 # --------------------------------------------------------------------------------------------------- what was expected
@@ -234,20 +234,28 @@ def cell_sentence(
     return f"{name} is {observed}; {expected.words}{because}"
 
 
-def title_words(row: int, key: tuple[str, str] | None, score: float, p_value: float) -> str:
+def title_words(row: int, key: tuple[str, str] | None, score: float, standing: str) -> str:
     """Which row, and how unusual it is."""
     named = f"Row {row}" if key is None else f"Row {row} ({name_text(key[0])} {one_line(key[1])})"
-    return f"{named}, score {score:.3g}: {rarity_words(p_value)}"
+    return f"{named}, score {score:.3g}: {standing}"
 
 
-def rarity_words(p_value: float) -> str:
-    """How many ordinary rows are as unusual."""
+def rank_words(rank: int, n_rows: int) -> str:
+    """The place of a row, from 1, among the rows of its table."""
+    if rank == 1:
+        return f"the highest of {n_rows:,} rows"
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"the {rank:,}{ending} highest of {n_rows:,} rows"
+
+
+def rarity_words(p_value: float, n_training: int) -> str:
+    """How many ordinary rows are as unusual, as far as so many training rows can tell."""
     if math.isnan(p_value):
         return "not judged"
     if p_value > RARE_SHARE:
         return f"{100 * p_value:.0f} % of ordinary rows are as unusual"
-    if p_value < RAREST_SHARE:
-        return "fewer than 1 in a million ordinary rows are as unusual"
-    n_rows = 1 / p_value
+    n_rows = 1 / p_value if p_value > 0 else math.inf
+    if n_rows > n_training:
+        return f"fewer than 1 in {n_training:,} ordinary rows are as unusual"
     rounded = round(n_rows, 1 - math.floor(math.log10(n_rows)))
     return f"about 1 in {rounded:,.0f} ordinary rows is as unusual"

@@ -99,6 +99,13 @@ class JudgedTable:
         """(rows by falling score): ties in the order of the table."""
         return np.argsort(-self.row_scores, kind="stable")
 
+    @cached_property
+    def ranks(self) -> Positions:
+        """(rows): place of each row in `order`, from 1."""
+        found = np.empty(len(self), dtype=np.intp)
+        found[self.order] = np.arange(1, len(self) + 1)
+        return found
+
     def cell_order(self, row: int) -> NDArray[np.intp]:
         """Columns of a row, most surprising first, gaps at their place; of equal ones those with the higher score.
         Cells that no tree could judge are left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from rfod._forest.neighbours import Neighbours, neighbours
 from rfod._model.calibrate import Tail
 from rfod._table.bins import Feature
 from rfod._table.columns import Column, Schema
+
+if TYPE_CHECKING:
+    from rfod._evidence.profile import Profile
 
 Floats = NDArray[np.float64]
 MAX_NEIGHBOURS = 2_048  # rows of the sample that distances are measured from
@@ -145,6 +148,8 @@ class Model:
     """Per part of the row score, its spread around the median."""
     calibration: Floats
     """Row scores of (a sample of) the training rows, judged out of bag, ascending."""
+    profile: Profile | None = None
+    """What is kept of the training table as evidence on cells of new rows; None with `keep_evidence=False`."""
 
     @cached_property
     def forests(self) -> tuple[Forest, ...]:

@@ -1,26 +1,27 @@
 """Model files: a zip of one JSON member and .npy arrays. Reading one never runs code and trusts nothing.
 
 Members: `model.json` (format version, parameters, schema, features, checksums of the arrays) and `arrays/<name>.npy`.
-`FIELDS` declares the arrays. What a column has a list of is stored for all columns one after another; `lengths` says
-how long each list is.
+`FIELDS` declares the arrays; `lengths` says how long the lists of each column are. The evidence that a model keeps is
+stored by the layer above (`_evidence/stored.py`), as more fields of the same kind.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._forest.forest import MOST_LEAVES, Forest, Trees, is_tree
-from rfod._io.archives import LARGEST_JSON, Archive, open_archive, write_archive
+from rfod._io.archives import LARGEST_JSON, open_archive, write_archive
+from rfod._io.fields import Arrays, Field, ascends, member_name, npy_bytes, read_fields
 from rfod._io.interface import OutputError
 from rfod._io.source_stats import MEMBER as FACTS_MEMBER
 from rfod._io.storage import replaced
@@ -33,26 +34,15 @@ from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
 from rfod.exceptions import require_intact as _require
 from rfod.params import Params
 
+if TYPE_CHECKING:
+    from rfod._evidence.profile import Profile
+
 FORMAT = "rfod model"
 FORMAT_VERSION = 1
 
-Arrays = dict[str, NDArray[Any]]
 _LARGEST = 1e151  # values beyond 1e150 count as infinite and reach no leaf
 _MAX, _ABOVE_0 = np.finfo(np.float64).max, 5e-324
 _SCORING = ("uncertainty", "aggregation", "distance", "trim")  # parameters that scoring reads
-
-
-class Field(NamedTuple):
-    """One array of a model file."""
-
-    dtype: type[np.generic]
-    shape: tuple[str, ...]
-    """Names of sizes; arrays that name the same size agree in it."""
-    low: float = -np.inf
-    """Smallest value; by default any value is allowed, NaN too."""
-    high: float = np.inf
-    order: str = ""
-    """"rising" (ties allowed) or "strict", within the list of each column."""
 
 
 LISTS = ("cells", "offsets", "grown", "trees", "words", "values", "ends", "entries", "numbers", "codes")
@@ -60,7 +50,7 @@ LISTS = ("cells", "offsets", "grown", "trees", "words", "values", "ends", "entri
 leaves of a numeric column, leaves (and one) of a categorical column, class shares of leaves, values in the sample."""
 
 FIELDS = {  # what belongs to a column has the name of an attribute of ColumnModel, Tail, Forest or Trees
-    "lengths": Field(np.int64, ("lists", "columns"), 0, 2**40),  # rows in the order of `LISTS`
+    "lengths": Field(np.int64, ("lists", "columns"), 0, 2**40, lengths_of=LISTS),
     "edges": Field(np.float64, ("edges",)),
     "column.value_range": Field(np.float64, ("columns",), 0, _MAX),
     "column.fitness": Field(np.float64, ("columns",)),
@@ -92,10 +82,35 @@ _OF_COLUMNS = [  # name of the field, its owner and attribute
 ]
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+class Attachment(Protocol):
+    """What a layer above keeps in a model file."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The arrays that a file with it has."""
+        ...
+
+    def to_arrays(self, profile: Profile, schema: Schema) -> Arrays:
+        """The arrays, named as its fields."""
+        ...
+
+    def read(self, arrays: Arrays, ends: Arrays, model: Model) -> Profile:
+        """What `to_arrays` was given, after a check of all that is relied on."""
+        ...
+
+    def sizes(self, schema: Schema) -> dict[str, int]:
+        """Sizes that are known before the arrays are read."""
+        ...
+
+
+def save_model(model: Model, path: str | os.PathLike[str], evidence: Attachment) -> None:
     """Write a model file, which is there whole or not at all."""
     features, edges = features_to_json(model.features)
-    packed = {name: _npy_bytes(array) for name, array in (_to_arrays(model) | {"edges": edges}).items()}
+    arrays, names = _to_arrays(model) | {"edges": edges}, [*FIELDS]
+    if model.profile is not None:
+        arrays |= evidence.to_arrays(model.profile, model.schema)
+        names += evidence.fields
+    packed = {name: npy_bytes(array) for name, array in arrays.items()}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -104,6 +119,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         "seed": model.seed,
         "schema": model.schema.to_json(),
         "features": features,
+        "evidence": model.profile is not None,
         "checksums": {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()},
     }
     header_bytes = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
@@ -114,7 +130,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             f"{LARGEST_JSON:,}.\nHint: leave out the column with the most categories ({len(widest.categories):,}): "
             f"column_types={{{widest.name!r}: 'ignore'}}."
         )
-    members = {"model.json": header_bytes} | {_member(name): packed[name] for name in FIELDS}
+    members = {"model.json": header_bytes} | {member_name(name): packed[name] for name in names}
     try:
         with replaced(os.fspath(path)) as temporary:
             write_archive(temporary, members)
@@ -122,17 +138,6 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         if isinstance(error.__cause__, OSError):  # FileNotFoundError and the like, as `open` raises them
             raise OSError(error.__cause__.errno, error.__cause__.strerror, os.fspath(path)) from error
         raise
-
-
-def _member(array: str) -> str:
-    return f"arrays/{array}.npy"
-
-
-def _npy_bytes(array: NDArray[Any]) -> bytes:
-    buffer = io.BytesIO()
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    np.lib.format.write_array(buffer, np.ascontiguousarray(little), version=(1, 0), allow_pickle=False)
-    return buffer.getvalue()
 
 
 def _to_arrays(model: Model) -> Arrays:
@@ -154,20 +159,24 @@ def _to_arrays(model: Model) -> Arrays:
     return arrays
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: str | os.PathLike[str], evidence: Attachment) -> Model:
     """Read a model file; `ModelFormatError` for anything that `save_model` cannot have written."""
     with open_archive(path) as archive:
         if "model.json" not in archive.members:
             raise ModelFormatError("The file is a zip archive, but not an rfod model: it has no model.json.")
         header = _checked_header(archive.read_json("model.json"), path)  # first: a newer format may have other arrays
-        lacking = [name for name in map(_member, FIELDS) if name not in archive.members]
+        members = [member_name(name) for name in (*FIELDS, *(evidence.fields if header["evidence"] else ()))]
+        lacking = [name for name in members if name not in archive.members]
         _require(not lacking, f"it lacks {', '.join(lacking[:5])}")
-        foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *map(_member, FIELDS)}
+        foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *members}
         _require(not foreign, f"{min(foreign, default='')[:40]!r} is no part of a model")
         schema = Schema.from_json(header["schema"])
         n_parts = 3 if header["params"]["aggregation"] == "consensus" else 1
         sizes = {"lists": len(LISTS), "columns": len(schema.columns), "parts": n_parts}
-        arrays, ends = _read_arrays(archive, header["checksums"], sizes)
+        arrays, ends = read_fields(archive, FIELDS, header["checksums"], sizes)
+        kept = None
+        if header["evidence"]:
+            kept = read_fields(archive, evidence.fields, header["checksums"], evidence.sizes(schema))
     rows, features = arrays["sample.rows"], features_from_json(header["features"], arrays["edges"], schema)
     _require(len(rows) > 0 and bool(rows[-1] < schema.n_rows), "the kept rows are not those of the training table")
     _require(len(arrays["calibration"]) > 0, "there are no calibration scores")
@@ -186,9 +195,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         tail = fit_tail(own["tail"]["known"], column.is_categorical, robust=bool(header["params"]["trim"]))
         columns.append(ColumnModel(column, forest, n_rows=schema.n_rows, tail=tail, **own["column"]))
         sample.append(_to_sample(column, len(rows), **own["sample"]))
-    of_rows = (arrays[name] for name in ("centres", "scales", "calibration"))
-    kept = TrainingSample(rows, tuple(sample))
-    return Model(schema, features, tuple(columns), kept, header["seed"], header["params"], *of_rows)
+    of_rows = (arrays["centres"], arrays["scales"], arrays["calibration"])
+    rows_kept = TrainingSample(rows, tuple(sample))
+    model = Model(schema, features, tuple(columns), rows_kept, header["seed"], header["params"], *of_rows)
+    return model if kept is None else replace(model, profile=evidence.read(*kept, model))
 
 
 def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -200,7 +210,8 @@ def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]
             f"this version reads up to format {FORMAT_VERSION}.\nHint: upgrade rfod."
         )
     _require(type(found) is int and found == FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
-    for name, kind in {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict}.items():
+    kinds = {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict, "evidence": bool}
+    for name, kind in kinds.items():
         _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
     _require(0 <= header["seed"] < 2**63, "the seed is out of range")
     lacking = [name for name in _SCORING if name not in header["params"]]
@@ -210,35 +221,6 @@ def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]
     except (TypeError, ParameterError) as error:
         raise ModelFormatError(f"The model file is damaged: its parameters are not those of RFOD ({error}).") from error
     return dict(header)
-
-
-def _read_arrays(archive: Archive, checksums: Mapping[str, Any], sizes: dict[str, int]) -> tuple[Arrays, Arrays]:
-    """All arrays, each of the type, shape, bounds and order that `FIELDS` declares; `sizes` are those known before.
-    And, per list, where those of the columns end, from 0 on."""
-    arrays, ends = Arrays(), Arrays()
-    for name, field in FIELDS.items():
-        array = archive.read_array(_member(name), np.dtype(field.dtype), len(field.shape), checksums.get(name))
-        for size, found in zip(field.shape, array.shape, strict=True):
-            wanted = sizes.setdefault(size, found)
-            _require(found == wanted, f"{name} has {found:,} numbers of {wanted:,}")
-        if array.size and field.low > -np.inf:
-            in_range = field.low <= array.min().item() and array.max().item() <= field.high  # false for NaN
-            _require(in_range, f"a number of {name} is out of range")
-        if field.order:
-            _require(_ascends(array, ends.get(field.shape[0]), field.order), f"{name} does not ascend")
-        if name == "lengths":
-            ends = {size: np.cumsum([0, *own]) for size, own in zip(LISTS, array, strict=True)}
-            sizes |= {size: int(own[-1]) for size, own in ends.items()}
-        arrays[name] = array
-    return arrays, ends
-
-
-def _ascends(array: NDArray[Any], ends: NDArray[np.int64] | None, order: str) -> bool:
-    """Whether numbers ascend; from one list to the next anything is allowed."""
-    is_step = array[1:] > array[:-1] if order == "strict" else array[1:] >= array[:-1]
-    if ends is not None:
-        is_step[ends[(ends > 0) & (ends < len(array))] - 1] = True
-    return bool(is_step.all())
 
 
 def _to_sample(column: Column, n_rows: int, codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> NDArray[Any]:
@@ -264,7 +246,7 @@ def _to_forest(j: int, column: Column, own: dict[str, Any], arrays: Arrays, feat
     _require(word_starts[-1] < len(words) and leaf_starts[-1] < n_leaves, "trees lack words or leaves")
     _require((0, len(classes)) == ((entry_ends[0], entry_ends[-1]) if n_classes else (0, 0)), "leaves lack classes")
     _require(bool((classes < n_classes).all()), "a leaf holds an unknown class")
-    _require(_ascends(classes, entry_ends, "strict"), "the classes of a leaf do not ascend")
+    _require(ascends(classes, entry_ends, "strict"), "the classes of a leaf do not ascend")
     for part, n_own in zip(np.split(words, word_starts[1:]), np.diff(leaf_starts, append=n_leaves), strict=True):
         _require(is_tree(part, int(n_own), *features), "a tree is malformed")
     return Forest(j, n_classes, Trees(n_leaves=n_leaves, **arrays), **own)

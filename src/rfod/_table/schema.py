@@ -160,7 +160,8 @@ def _learn(table: Table, name: str, override: str | None, decimal: str = ".") ->
         return _Learned(_LEFT_OUT[kind], sample)
     # numbers that an override takes for booleans too: what is neither 0 nor 1 is then missing, not a third category
     is_chosen = override is not None and (found == "text" or (kind == "boolean" and found == "number"))
-    draft = Column(name, kind, reading.arrow_type if reading else "", from_text=is_chosen or reading is not None)
+    held = reading.arrow_type if reading and reading.kind == kind else ""  # digits read as numbers may be a code
+    draft = Column(name, kind, held, from_text=is_chosen or reading is not None)
     if reading is not None:
         draft = replace(draft, decimal=reading.decimal, order=reading.order)
     exact = plain(table.exact(name)) if found == "number" else written
@@ -198,6 +199,8 @@ def _describe(
     arrow_type = draft.arrow_type or rules.default_type  # "string" whichever of Arrow's text types came
     if is_kept or (draft.arrow_type and pa.types.is_integer(values.type)):
         arrow_type = str(values.type)
+    if isinstance(rules, Categorical) and from_text:  # categories as written, whatever they were parsed as before
+        arrow_type = rules.default_type
     facts = replace(draft, arrow_type=arrow_type, categories=categories, from_text=from_text)
     facts = replace(facts, n_missing=len(values) - n_present, n_distinct=n_distinct)
     unread = f"{n_unread:,} of {name!r} (as {draft.kind})" if n_unread else ""

@@ -35,8 +35,10 @@ def write_report(
 ) -> None:
     """Write the findings as one HTML file that opens from disk, without a network, in any current browser.
 
-    Findings are chosen as by `Detection.flag`. `redact` names columns whose values must not be in
-    the file; the key column may be one of them. `self_check` adds to each column what `rfod.self_check` found out.
+    Wrong cells come first, with how likely each is wrong and what to put in its place. The rows below them are chosen
+    as by `Detection.flag`; after a scan they are the most unusual ones, as a ranking. `redact` names columns whose
+    values must not be in the file; the key column may be one of them. `self_check` adds to each column what
+    `rfod.self_check` found out.
     """
     check_target(os.fspath(path))
     rule = {"fdr": fdr, "top": top, "contamination": contamination}

@@ -15,13 +15,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rfod._check.selfcheck import SelfCheck
-from rfod._findings.explanations import HIDDEN, CellExplanation, RowExplanation
+from rfod._evidence.wrong_cells import HIDDEN
+from rfod._findings.explanations import CellExplanation, RowExplanation
 from rfod._findings.findings import Findings, Rule
 from rfod._findings.patterns import find_patterns
 from rfod._table.columns import Column
 from rfod._table.encode import value_text
 from rfod._table.table import check_columns
 from rfod._table.values import parse_arrow_type
+from rfod._views.suspects import Suspects
 from rfod.detection import Detection
 from rfod.exceptions import ParameterError
 
@@ -34,6 +36,7 @@ N_BINS = 32
 N_TICKS = 5
 SECONDS = (1, 5, 15, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 7 * 86400, 30 * 86400, 90 * 86400, 365 * 86400)
 DIGITS = 12  # of positions on an axis: seconds since 1970 have ten before the point
+RANKED_ROWS = 50  # shown after a scan, the highest scores
 ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
@@ -152,9 +155,15 @@ def summarise(
     limits = Limits() if limits is None else limits
     hidden = check_redact(found, redact)
     rule = Rule(fdr, top, contamination)
-    flagged, order = rule.select(found.judged), found.judged.order
-    worst = order[flagged[order]]
-    picked = worst[: limits.findings] if len(worst) else order[:ROWS_WITHOUT_FINDINGS]
+    order, is_own = found.judged.order, found.judged.is_own
+    if is_own and rule == Rule():
+        worst = order[:RANKED_ROWS]
+    else:
+        worst = order[found.flag(fdr=fdr, top=top, contamination=contamination)[order]]
+    ranked = worst[: limits.findings] if len(worst) else order[:ROWS_WITHOUT_FINDINGS]
+    suspects = Suspects(found, hidden, limits.findings) if found.has_probabilities else None
+    picked = ranked if suspects is None else np.append(ranked, np.setdiff1d(suspects.rows, ranked)).astype(np.intp)
+    place_of = {row: place for place, row in enumerate(picked.tolist())}
     cells = page_cells(found, picked, limits.cells, limits.explained, hidden)
     texts: dict[str, int] = {}
     hide_keys = found.key is None or found.key in hidden
@@ -163,18 +172,22 @@ def summarise(
         "key": None if hide_keys else printable(found.key),
         "n_rows": len(found),
         "n_columns": len(found.columns),
+        "n_fitted": found.judged.model.schema.n_rows,
         "n_findings": len(worst),
+        "n_ranked": len(ranked),
+        "is_own": is_own,
         "rule": rule.words(),
-        "columns": columns_json(found, cells, hidden, self_check),
-        "patterns": patterns_json(found, picked, hidden, limits.patterns) if len(worst) else [],
+        "wrong": suspects and suspects.to_json(place_of, printable, LONGEST_SENTENCE),
+        "columns": columns_json(found, cells, hidden, self_check, suspects),
+        "patterns": [] if is_own or not len(worst) else patterns_json(found, ranked, hidden, limits.patterns),
         "findings": rows_json(found, picked, cells, hide_keys),
         "cells": cells_json(found, cells, texts, hidden),
-        "heat": heat_json(found, picked, limits),
+        "heat": heat_json(found, ranked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
         "left_out": [[printable(name), str(why)] for name, why in found.judged.model.schema.left_out.items()],
     }
-    content["words"] = words(content)
+    content["words"] = words(content, suspects)
     content["cut"] = cut_words(content, limits)
     return content | {"texts": list(texts)}
 
@@ -209,6 +222,8 @@ def method_json(found: Detection) -> list[list[str]]:
         ["fitted", f"{model.schema.n_rows:,} rows{same}"],
         ["seed", str(model.seed)],
     ]
+    if found.has_probabilities:
+        content.append(["version of the decision", found.probabilities.decision.version])
     params = {name: value for name, value in model.params.items() if name not in ("verbose", "n_jobs")}
     content += [[name, f"{v:.6g}" if isinstance(v, float) else printable(v)] for name, v in params.items()]
     content += [[f"version of {name}", metadata.version(name)] for name in LIBRARIES]
@@ -216,16 +231,20 @@ def method_json(found: Detection) -> list[list[str]]:
     return content
 
 
-def words(content: Mapping[str, Any]) -> list[str]:
+def words(content: Mapping[str, Any], suspects: Suspects | None) -> list[str]:
     """The summary in sentences."""
     n, m = content["n_findings"], content["n_rows"]
-    sentences = [f"No row of {m:,} is a finding ({content['rule']}). The highest scores are shown below."]
-    if n:
+    sentences = [] if suspects is None else suspects.words()
+    if content["is_own"]:
+        sentences.append(f"The {n:,} most unusual rows by score are shown too: a ranking, since unusual is not wrong.")
+    elif not n:
+        sentences.append(f"No row of {m:,} is a finding ({content['rule']}). The highest scores are shown below.")
+    else:
         share = f"{n:,} of {m:,} rows ({n / m:.2%}) {'is a finding' if n == 1 else 'are findings'}"
-        sentences = [f"{share} ({content['rule']})."]
+        sentences.append(f"{share} ({content['rule']}).")
     columns = content["columns"]
     blamed = sorted((column for column in columns if column["n_worst"]), key=lambda column: -column["n_worst"])
-    if n and blamed and blamed[0]["n_worst"] > 1:
+    if n and not content["is_own"] and blamed and blamed[0]["n_worst"] > 1:
         named = ", ".join(f"{column['name']} ({column['n_worst']:,})" for column in blamed[:3])
         sentences.append(f"Most often the worst cell is in {named}.")
     blind = [column["name"] for column in columns if column["verdict"] == "blind"]
@@ -243,10 +262,13 @@ def words(content: Mapping[str, Any]) -> list[str]:
 def cut_words(content: Mapping[str, Any], limits: Limits) -> list[str]:
     """What the report leaves out."""
     sentences = []
-    n_shown = len(content["findings"]["row"])
-    if content["n_findings"] > n_shown:
+    n_shown, n_ranked = len(content["findings"]["row"]), content["n_ranked"]
+    n_cells = 0 if content["wrong"] is None else len(content["wrong"]["column"])
+    if n_cells and n_cells < content["wrong"]["n_wrong"] + content["wrong"]["n_check"]:
+        sentences.append(f"The {n_cells:,} most probable of the wrong cells are in this file.")
+    if content["n_findings"] > n_ranked:
         sentences.append(
-            f"The {n_shown:,} findings with the highest scores of {content['n_findings']:,} are in this file."
+            f"The {n_ranked:,} findings with the highest scores of {content['n_findings']:,} are in this file."
         )
     if content["n_columns"] > limits.cells:
         sentences.append(f"At most {limits.cells} cells of each finding are shown, the most surprising ones.")
@@ -257,7 +279,7 @@ def cut_words(content: Mapping[str, Any], limits: Limits) -> list[str]:
         )
     if len(content["patterns"]) == limits.patterns:
         sentences.append(f"The {limits.patterns} most common patterns are shown.")
-    if len(content["heat"]["columns"]) < content["n_columns"] or content["heat"]["n_rows"] < n_shown:
+    if len(content["heat"]["columns"]) < content["n_columns"] or content["heat"]["n_rows"] < n_ranked:
         sentences.append(
             f"The map shows the {content['heat']['n_rows']} worst rows and {len(content['heat']['columns'])} of "
             f"{content['n_columns']} columns, those where these rows surprise most."
@@ -275,10 +297,15 @@ def verdict(measure: str, fitness: float) -> Verdict:
 
 
 def columns_json(
-    found: Detection, cells: PageCells, hidden: Collection[str], self_check: SelfCheck | None
+    found: Detection,
+    cells: PageCells,
+    hidden: Collection[str],
+    self_check: SelfCheck | None,
+    suspects: Suspects | None,
 ) -> list[dict[str, Any]]:
     """One dict per modelled column, in their order."""
     model = found.judged.model
+    n_suspects = {} if suspects is None else suspects.counts()
     columns = cells.findings.columns
     n_worst = np.bincount(columns[cells.starts[:-1][np.diff(cells.starts) > 0]], minlength=len(model.schema.columns))
     n_cells = np.bincount(columns, minlength=len(model.schema.columns))
@@ -300,6 +327,7 @@ def columns_json(
                 "predictors": shares,
                 "n_worst": int(n_worst[j]),
                 "n_cells": int(n_cells[j]),
+                "n_suspects": n_suspects.get(column.name),
                 "self_check": rounded(recall, 3),
                 "hidden": column.name in hidden,
                 "values": None if column.name in hidden else distribution(column, model.sample.values[j]),

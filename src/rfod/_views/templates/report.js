@@ -2,8 +2,8 @@
 
 // Everything that came from the table is set as text, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
-const { findings, cells, columns, texts, patterns, heat } = data;
-const nFindings = findings.row.length;
+const { findings, cells, columns, texts, patterns, heat, wrong } = data;
+const nFindings = data.n_ranked; // rows behind them are there for their wrong cells
 const byId = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -29,7 +29,7 @@ const plural = (n, one, many) => `${whole.format(n)} ${n === 1 ? one : many}`;
 function oneIn(rarity) { // as findings are counted: for categories less than their surprise, which only ranks them
   const times = Math.pow(10, rarity);
   if (times < 10) return "not unusual";
-  if (times >= 1e9) return "less than 1 in a billion";
+  if (times >= data.n_fitted) return `less than 1 in ${whole.format(data.n_fitted)}`; // rows can tell no more
   const digits = Math.pow(10, Math.max(0, Math.floor(Math.log10(times)) - 1));
   return `1 in ${whole.format(Math.round(times / digits) * digits)}`;
 }
@@ -61,9 +61,15 @@ function drawSummary() {
     byId("title").textContent = data.title;
     document.title = `${data.title} – outlier report`;
   }
-  const tiles = [["Rows judged", data.n_rows], ["Columns", data.n_columns], ["Findings", data.n_findings]];
+  const tiles = [["Rows judged", data.n_rows], ["Columns", data.n_columns]];
+  if (wrong !== null) tiles.push(["Wrong cells", wrong.n_wrong], ["Worth a check", wrong.n_check]);
+  if (!data.is_own) tiles.push(["Findings", data.n_findings]);
   if (patterns.length) tiles.push(["Patterns", patterns.length]);
   byId("tiles").append(...tiles.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, whole.format(value)))));
+  if (data.is_own) {
+    byId("findings-title").textContent = byId("findings-link").textContent = "Most unusual rows";
+    byId("findings-lead").textContent = "A ranking by score that claims nothing: unusual is not wrong. One line per row, told by its most surprising cell. Choose a row to see why.";
+  }
   for (const sentence of data.words) byId("words").append(make("p", {}, told(sentence)));
   for (const sentence of data.cut) byId("cut").append(make("p", {}, told(sentence)));
   if (data.cut.length && data.n_findings > nFindings) byId("words").append(make("p", { class: "note" }, told(data.cut[0])));
@@ -73,24 +79,101 @@ function drawSummary() {
   }
 }
 
-// ------------------------------------------------------------------------------------------------------- patterns
+// ---------------------------------------------------------------------------------------------------- wrong cells
 
 const MOST_PATTERNS = 8;
-function drawPatterns() {
-  byId("patterns").hidden = !patterns.length;
-  const most = Math.max(1, ...patterns.map((pattern) => pattern.n_findings));
-  patterns.forEach((pattern, number) => {
-    const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choosePattern(state.pattern === number ? null : number) },
-      make("span", { class: "count" }, whole.format(pattern.n_findings)), make("span", {}, told(pattern.sentence), make("small", {}, pattern.n_findings > 1 ? "for example: " : null, told(pattern.example))), meter(pattern.n_findings / most));
-    byId("pattern-list").append(make("li", { hidden: number >= MOST_PATTERNS }, button));
+const WRONG_LINES = 25;
+const wrongState = { sort: null, down: true, pattern: null, query: "", least: 0.5, page: 0 };
+let wrongShown = [];
+const likely = (p) => p >= 0.995 ? "over 0.99" : p.toFixed(2);
+const observedText = (k) => wrong.observed[k] === null ? "missing" : wrong.observed[k];
+const wrongHeadings = [
+  { name: data.key !== null ? data.key : findings.line.length ? "Line" : "Row", of: (k) => data.key !== null ? findings.key[wrong.finding[k]] : findings.row[wrong.finding[k]] },
+  { name: "Column", of: (k) => wrong.column[k] },
+  { name: "Observed", of: observedText },
+  { name: "Suggested", of: (k) => wrong.suggested[k] },
+  { name: "Probability", of: (k) => wrong.probability[k], number: true },
+  { name: "Why", of: null },
+];
+function wrongLine(k) {
+  const i = wrong.finding[k];
+  const cell = (label, kind, ...children) => make("td", { "data-label": label, class: kind }, ...children);
+  const open = make("button", { type: "button", class: "open", onclick: (event) => { event.stopPropagation(); openDetail(i); } }, told(nameOf(i)));
+  return make("tr", { onclick: () => openDetail(i) },
+    cell(wrongHeadings[0].name, "value", open),
+    cell("Column", "value", told(wrong.column[k])),
+    cell("Observed", "value observed", told(observedText(k))),
+    cell("Suggested", "value suggested", wrong.suggested[k] === null ? "–" : told(wrong.suggested[k])),
+    cell("Probability", "number", make("span", { class: "surprise" }, meter(wrong.probability[k], wrong.probability[k] >= wrong.limit ? "hot" : null), likely(wrong.probability[k]))),
+    cell("Why", "reason", told(wrong.because[k])));
+}
+function drawWrong() {
+  const words = wrongState.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = wrongState.pattern === null ? wrong.column.map((_, k) => k) : wrong.patterns[wrongState.pattern].cells;
+  wrongShown = all.filter((k) => {
+    if (wrong.probability[k] < wrongState.least) return false;
+    const text = [nameOf(wrong.finding[k]), wrong.column[k], observedText(k), wrong.suggested[k], wrong.because[k]].join("\n").toLowerCase();
+    return words.every((word) => text.includes(word));
   });
-  const more = byId("pattern-more");
-  more.parentElement.parentElement.hidden = patterns.length <= MOST_PATTERNS;
-  byId("pattern-count").textContent = `${MOST_PATTERNS} of ${plural(patterns.length, "pattern", "patterns")}`;
+  if (wrongState.sort !== null) {
+    const { of } = wrongHeadings[wrongState.sort];
+    wrongShown = [...wrongShown].sort((a, b) => compare(of(a), of(b), wrongState.down) || a - b);
+  }
+  const nPages = Math.max(1, Math.ceil(wrongShown.length / WRONG_LINES));
+  wrongState.page = Math.max(0, Math.min(wrongState.page, nPages - 1));
+  const lines = wrongShown.slice(wrongState.page * WRONG_LINES, (wrongState.page + 1) * WRONG_LINES).map(wrongLine);
+  byId("wrong-table").tBodies[0].replaceChildren(...(lines.length ? lines : [make("tr", {}, make("td", { class: "empty", colspan: wrongHeadings.length }, "No cell is like this."))]));
+  [...byId("wrong-table").tHead.rows[0].cells].forEach((head, number) => { if (head.hasAttribute("aria-sort")) head.setAttribute("aria-sort", wrongState.sort !== number ? "none" : wrongState.down ? "descending" : "ascending"); });
+  byId("wrong-count").textContent = wrongShown.length === wrong.column.length ? plural(wrongShown.length, "cell", "cells") : `${whole.format(wrongShown.length)} of ${plural(wrong.column.length, "cell", "cells")}`;
+  byId("wrong-page").textContent = `${whole.format(wrongState.page + 1)} / ${whole.format(nPages)}`;
+  byId("wrong-back").disabled = wrongState.page === 0;
+  byId("wrong-next").disabled = wrongState.page >= nPages - 1;
+  const clear = byId("wrong-clear");
+  clear.hidden = wrongState.pattern === null;
+  if (wrongState.pattern !== null) clear.replaceChildren("✕ ", told(wrong.patterns[wrongState.pattern].sentence));
+  [...byId("wrong-patterns").querySelectorAll("button")].forEach((button, number) => button.setAttribute("aria-pressed", String(wrongState.pattern === number)));
+}
+function changeWrong(change) {
+  Object.assign(wrongState, { page: 0 }, change);
+  drawWrong();
+}
+function startWrong() {
+  const none = wrong === null || !wrong.column.length;
+  byId("wrong").hidden = byId("wrong-link").hidden = none;
+  if (none) return;
+  wrongHeadings.forEach((heading, number) => {
+    const inside = heading.of === null ? make("span", {}, heading.name) : make("button", { type: "button", onclick: () => changeWrong({ sort: number, down: wrongState.sort === number ? !wrongState.down : Boolean(heading.number) }) }, number === 0 && data.key !== null ? told(heading.name) : heading.name);
+    byId("wrong-table").tHead.rows[0].append(make("th", { scope: "col", class: heading.number ? "number" : null, "aria-sort": heading.of === null ? null : "none" }, inside));
+  });
+  listPatterns(byId("wrong-patterns"), byId("wrong-pattern-count"), byId("wrong-pattern-more"), wrong.patterns.map((pattern) => ({ ...pattern, n: pattern.cells.length })), (number) => changeWrong({ pattern: wrongState.pattern === number ? null : number }));
+  byId("wrong-search").addEventListener("input", (event) => changeWrong({ query: event.target.value }));
+  byId("wrong-least").addEventListener("change", (event) => changeWrong({ least: Number(event.target.value) }));
+  byId("wrong-clear").addEventListener("click", () => changeWrong({ pattern: null }));
+  byId("wrong-back").addEventListener("click", () => changeWrong({ page: wrongState.page - 1 }));
+  byId("wrong-next").addEventListener("click", () => changeWrong({ page: wrongState.page + 1 }));
+  drawWrong();
+}
+
+// ------------------------------------------------------------------------------------------------------- patterns
+
+function listPatterns(list, count, more, entries, choose) {
+  const most = Math.max(1, ...entries.map((entry) => entry.n));
+  entries.forEach((entry, number) => {
+    const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => choose(number) },
+      make("span", { class: "count" }, whole.format(entry.n)), make("span", {}, told(entry.sentence), make("small", {}, entry.n > 1 ? "for example: " : null, told(entry.example))), meter(entry.n / most));
+    list.append(make("li", { hidden: number >= MOST_PATTERNS }, button));
+  });
+  const pager = more.parentElement.parentElement;
+  pager.hidden = entries.length <= MOST_PATTERNS;
+  count.textContent = `${MOST_PATTERNS} of ${plural(entries.length, "pattern", "patterns")}`;
   more.addEventListener("click", () => {
-    for (const item of byId("pattern-list").children) item.hidden = false;
-    more.parentElement.parentElement.hidden = true;
+    for (const item of list.children) item.hidden = false;
+    pager.hidden = true;
   });
+}
+function drawPatterns() {
+  byId("patterns").hidden = byId("patterns-link").hidden = !patterns.length;
+  listPatterns(byId("pattern-list"), byId("pattern-count"), byId("pattern-more"), patterns.map((pattern) => ({ ...pattern, n: pattern.n_findings })), (number) => choosePattern(state.pattern === number ? null : number));
 }
 function choosePattern(number) {
   state.pattern = number;
@@ -116,7 +199,7 @@ const headings = [
   { name: "Expected", of: (i, c) => valueKey(cells.centre, cells.expected)(c) },
   { name: "Surprise", of: (i, c) => c < 0 ? null : cells.surprise[c], number: true },
   { name: "Row score", of: (i) => findings.score[i], number: true },
-  { name: "p-value", of: (i) => findings.p[i], number: true },
+  ...(data.is_own ? [] : [{ name: "p-value", of: (i) => findings.p[i], number: true }]),
 ];
 
 function drawHeadings() {
@@ -133,11 +216,11 @@ function drawHeadings() {
   byId("finding-table").tHead.append(row);
 }
 
-function compare(a, b) {
+function compare(a, b, down) {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1; // what is missing comes last
-  if (typeof a === "number" && typeof b === "number") return state.down ? b - a : a - b;
+  if (typeof a === "number" && typeof b === "number") return down ? b - a : a - b;
   if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-  return state.down ? collator.compare(b, a) : collator.compare(a, b);
+  return down ? collator.compare(b, a) : collator.compare(a, b);
 }
 
 function haystack(i) {
@@ -154,7 +237,7 @@ function select() {
   if (state.sort !== null) {
     const of = headings[state.sort].of;
     const keys = new Map(shown.map((i) => [i, of(i, shownCell(i)) ?? null]));
-    shown.sort((a, b) => compare(keys.get(a), keys.get(b)) || a - b);
+    shown.sort((a, b) => compare(keys.get(a), keys.get(b), state.down) || a - b);
   }
 }
 
@@ -180,7 +263,8 @@ function line(i) {
       cell("Surprise", "number", make("span", { class: "surprise", title: oneIn(cells.rarity[c]) }, meter(cells.surprise[c] / 6, "hot"), cells.surprise[c] === null ? "–" : cells.surprise[c].toFixed(1))),
     );
   }
-  row.append(cell("Row score", "number", short(findings.score[i])), cell("p-value", "number", probability(findings.p[i])));
+  row.append(cell("Row score", "number", short(findings.score[i])));
+  if (!data.is_own) row.append(cell("p-value", "number", probability(findings.p[i])));
   return row;
 }
 
@@ -271,8 +355,9 @@ const columnHeadings = [
   { name: "Values", of: (column) => column.n_distinct, number: true },
   { name: "Told by others", of: (column) => column.fitness, number: true },
   { name: "Mostly from", of: null },
+  ...(wrong !== null ? [{ name: "Wrong cells", of: (column) => column.n_suspects, number: true }] : []),
   ...(checked ? [{ name: "Planted errors found", of: (column) => column.self_check, number: true }] : []),
-  { name: "Findings", of: (column) => column.n_cells, number: true },
+  ...(data.is_own ? [] : [{ name: "Findings", of: (column) => column.n_cells, number: true }]),
 ];
 function drawColumnHeadings() {
   const row = make("tr");
@@ -297,8 +382,9 @@ function columnLine(column) {
     cell("Values", "number", whole.format(column.n_distinct)),
     cell("Told by others", "number", make("span", {}, make("span", { class: `verdict ${column.verdict}` }, verdicts[column.verdict]), column.fitness === null ? null : make("small", {}, `${column.measure} ${column.fitness.toFixed(2)}`))),
     cell("Mostly from", null, predictors.childElementCount ? predictors : "–"),
+    ...(wrong !== null ? [cell("Wrong cells", "number", column.n_suspects === null ? "–" : whole.format(column.n_suspects))] : []),
     ...(checked ? [cell("Planted errors found", "number", percent(column.self_check))] : []),
-    cell("Findings", "number", whole.format(column.n_cells)));
+    ...(data.is_own ? [] : [cell("Findings", "number", whole.format(column.n_cells))]));
 }
 function drawColumns() {
   const query = columnState.query.toLowerCase();
@@ -354,6 +440,13 @@ function article(c, mended) {
   if (column.values) { parts.push(figure); drawer.observe(figure); }
   return make("article", {}, ...parts);
 }
+function wrongNote(k) {
+  const sure = wrong.probability[k] >= wrong.limit ? "Wrong" : "Worth a check";
+  const note = make("p", { class: "wrong-note" }, make("strong", {}, `${sure} (probability ${likely(wrong.probability[k])}): `), told(wrong.column[k]), " is ", told(observedText(k), "observed-word"));
+  if (wrong.suggested[k] !== null) note.append(", suggested ", told(wrong.suggested[k], "suggested-word"));
+  note.append(make("br"), told(wrong.because[k]));
+  return note;
+}
 function openDetail(i) {
   opened = i;
   byId("detail-title").replaceChildren(told(nameOf(i)));
@@ -362,7 +455,8 @@ function openDetail(i) {
   byId("detail-next").disabled = place < 0 || place >= shown.length - 1;
   const list = cellsOf(i);
   byId("detail-body").replaceChildren(
-    make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, p-value ${probability(findings.p[i])}, ${data.key !== null ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
+    make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, ${data.is_own ? "" : `p-value ${probability(findings.p[i])}, `}${data.key !== null || i >= nFindings ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
+    ...(wrong === null ? [] : wrong.finding.flatMap((place, k) => place === i ? [wrongNote(k)] : [])),
     ...(findings.remedy[i] ? [make("p", { class: "remedy" }, told(findings.remedy[i]))] : []),
     ...list.map((c) => article(c, findings.mended[i] === 1)));
   if (!detail.open) detail.showModal();
@@ -385,6 +479,7 @@ function listenToDetail() {
 }
 
 drawSummary();
+startWrong();
 drawPatterns();
 drawHeadings();
 listenToFindings();

@@ -1,0 +1,244 @@
+"""Wrong cells on a terminal, as JSON, and as the tables that `rfod scan` writes (docs/formats.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.text import Text
+
+from rfod._cli.console import shown
+from rfod._cli.findings import cell_sentence, finding_json, place_fields, place_of
+from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
+from rfod._findings.explanations import RowExplanation
+from rfod._findings.suspects import SUSPECT_FIELDS, by_pattern, suspect_arrays, suspect_patterns
+from rfod._table.encode import one_line
+from rfod.detection import Detection
+
+N_EXAMPLES = 3  # cells of a pattern on the terminal
+N_CELLS = 3  # per row in the table of rows
+MOST_KEPT = 1_000  # cells of a table that is not held in memory
+
+
+class ScanFindings:
+    """What a scan says of its table: cells by their probability, and rows by their scores.
+
+    `above` is the probability from which on cells are listed and written; by default those that are wrong are listed,
+    and those worth a check are written too.
+    """
+
+    def __init__(self, found: Detection, above: float | None) -> None:
+        self.found = found
+        self.listed_above = WRONG if above is None else above
+        self.written_above = WORTH_A_CHECK if above is None else above
+        self.n_rows = len(found)
+        probability = found.cell_probability
+        self.n_wrong = int(np.count_nonzero(probability >= WRONG))
+        self.n_worth_a_check = int(np.count_nonzero(probability >= WORTH_A_CHECK)) - self.n_wrong
+
+    @cached_property
+    def listed(self) -> list[WrongCell]:
+        """Cells that are listed, most probable first."""
+        return self.found.suspects(self.listed_above)
+
+    @cached_property
+    def written(self) -> list[WrongCell]:
+        """Cells that are written, most probable first."""
+        return self.found.suspects(self.written_above)
+
+    @property
+    def n_listed(self) -> int:
+        """Number of cells to list."""
+        return len(self.listed)
+
+    def cells_table(self) -> pa.Table:
+        """One line per cell."""
+        cells, labels = self.written, self.found.labels
+        columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
+        columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
+        return pa.table(columns, schema=pa.schema([*place_fields(labels.key_type), *SUSPECT_FIELDS]))
+
+    def rows_table(self) -> pa.Table:
+        """All rows, with the highest probability of their cells and those that are listed in words."""
+        found = self.found
+        words: dict[int, list[str]] = {}
+        for cell in self.listed:
+            instead = "" if cell.suggested is None else f" (suggested {cell.suggested})"
+            words.setdefault(cell.row, []).append(f"{cell.column}: {_observed(cell)}{instead}")
+        rows = range(len(found))
+        columns = found.labels.columns(np.arange(len(found))) | {
+            "score": pa.array(found.row_scores),
+            "probability": pa.array(found.cell_probability.max(axis=1)),
+            "flagged": pa.array([row in words for row in rows]),
+            "cells": pa.array(["; ".join(words[row][:N_CELLS]) if row in words else None for row in rows], pa.string()),
+        }
+        return pa.table(columns)
+
+    def to_json(self, most: int, unusual: Sequence[RowExplanation]) -> dict[str, Any]:
+        """The findings as plain values, at most so many cells."""
+        found = self.found
+        cells = [
+            self.place_json(cell) | {name: value for name, value in cell.to_json().items() if name != "row"}
+            for cell in self.written[:most]
+        ]
+        return {
+            "n_rows": self.n_rows,
+            "n_columns": len(found.judged_columns),
+            "n_wrong": self.n_wrong,
+            "n_worth_a_check": self.n_worth_a_check,
+            "version": found.probabilities.decision.version,
+            "wrong_cells": cells,
+            "patterns": [
+                {"column": pattern.column, "what": pattern.what, "n_cells": pattern.n_findings}
+                for pattern in suspect_patterns(self.listed)
+            ],
+            "regularities": [rule.to_json() for rule in found.regularities()],
+            "unusual_rows": [finding_json(row) for row in unusual],
+        }
+
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        labels = self.found.labels
+        line = None if labels.lines is None else int(labels.lines[cell.row])
+        place: dict[str, Any] = {"row": cell.row + labels.first_row, "line": line}
+        if labels.keys is not None:
+            key = labels.keys[cell.row].as_py()
+            place["key"] = key if isinstance(key, int | bool | None) else str(key)
+        return place
+
+    # ------------------------------------------------------------------------------------------------ on a terminal
+
+    def print(self, console: Console, most: int, unusual: Sequence[RowExplanation], output: str | None) -> None:
+        """Wrong cells by pattern, at most so many entries; how many are worth a check; the most unusual rows."""
+        entries = by_pattern(self.listed)
+        console.print(self._heading(), soft_wrap=True)
+        for number, cells in enumerate(entries[:most], start=1):
+            self._print_entry(console, number, cells)
+        if len(entries) > most:
+            n_left = self.n_listed - sum(map(len, entries[:most]))
+            console.print(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}", soft_wrap=True)
+        if self.n_worth_a_check and self.listed_above > WORTH_A_CHECK:
+            n = self.n_worth_a_check
+            console.print(
+                f"\n{n:,} {'more ' if self.n_wrong else ''}{_cells(n)} {'is' if n == 1 else 'are'} worth a check "
+                f"(probability {WORTH_A_CHECK} to {WRONG}): --above {WORTH_A_CHECK} lists "
+                f"{'it' if n == 1 else 'them'}, --cells -o FILE writes {'it' if n == 1 else 'them'}.",
+                soft_wrap=True,
+            )
+        if unusual:
+            title = "The most unusual row" if len(unusual) == 1 else f"The {len(unusual):,} most unusual rows"
+            heading = Text(f"\n{title} by score", style="bold") + Text(" (a ranking; unusual is not wrong)")
+            console.print(heading, soft_wrap=True)
+        for number, row in enumerate(unusual, start=1):
+            cell = next((cell for cell in row.cells if cell.blamed), row.cells[0] if row.cells else None)
+            place = Text(shown(place_of(row)))
+            _print_wrapped(console, f"{number}. ", place if cell is None else place + Text(": ") + cell_sentence(cell))
+
+    def _heading(self) -> Text:
+        n = self.n_listed
+        counted = f"{n:,} {_cells(n)} {'is' if n == 1 else 'are'}" if n else "No cell is"
+        called = " wrong" if self.listed_above >= WRONG else " wrong or worth a check"
+        return Text(counted + called, style="bold") + Text(f" (probability {self.listed_above:g} and more)")
+
+    def _print_entry(self, console: Console, number: int, cells: Sequence[WrongCell]) -> None:
+        """One cell, or a pattern with its first cells."""
+        start, first = f"{number}. ", cells[0]
+        margin = " " * len(start)
+        if len(cells) == 1:
+            place = Text(f"{start}{shown(self.place_text(first))}, {shown(one_line(first.column))}: ", style="bold")
+            console.print(place + _change(first), soft_wrap=True)
+            _print_wrapped(console, margin, Text(shown(first.because)))
+            return
+        counted = f"{start}{len(cells):,} cells: {one_line(first.column)} {first.sort}"
+        console.print(Text(shown(counted), style="bold"), soft_wrap=True)
+        for cell in cells[:N_EXAMPLES]:
+            console.print(Text(f"{margin}{shown(self.place_text(cell))}: ") + _change(cell), soft_wrap=True)
+            _print_wrapped(console, f"{margin}  ", Text(shown(cell.because), style="dim"))
+        if len(cells) > N_EXAMPLES:
+            console.print(f"{margin}... and {len(cells) - N_EXAMPLES:,} more", soft_wrap=True)
+
+    def place_text(self, cell: WrongCell) -> str:
+        """The same in words."""
+        labels = self.found.labels
+        line = "" if labels.lines is None else f"line {int(labels.lines[cell.row]):,}"
+        if labels.key is not None and labels.keys is not None:
+            return f"{labels.key} {one_line(str(labels.keys[cell.row].as_py()))}{f' ({line})' if line else ''}"
+        return line or f"row {cell.row + labels.first_row:,}"
+
+
+class StreamedFindings(ScanFindings):
+    """What a scan says of a table that is judged batch by batch, by a model of a sample of it.
+
+    Of the cells that are written, the `MOST_KEPT` most probable ones are kept to be listed.
+    """
+
+    def __init__(self, sample: Detection, above: float | None) -> None:
+        super().__init__(sample, above)
+        self.n_rows = self.n_wrong = self.n_worth_a_check = self._n_listed = 0
+        self._kept: list[tuple[WrongCell, dict[str, Any], str]] = []
+
+    def add(self, batch: ScanFindings) -> None:
+        """Take in the findings of the next batch."""
+        self.n_rows += batch.n_rows
+        self.n_wrong += batch.n_wrong
+        self.n_worth_a_check += batch.n_worth_a_check
+        self._n_listed += batch.n_listed
+        for cell in batch.written[:MOST_KEPT]:
+            place = batch.place_json(cell)
+            self._kept.append((replace(cell, row=place["row"]), place, batch.place_text(cell)))
+        self._kept = sorted(self._kept, key=lambda kept: (-kept[0].probability, kept[0].row))[:MOST_KEPT]
+
+    @property
+    def written(self) -> list[WrongCell]:
+        """The most probable ones of the cells that are written."""
+        return [cell for cell, _, _ in self._kept]
+
+    @property
+    def listed(self) -> list[WrongCell]:
+        """Those of them that are listed."""
+        return [cell for cell in self.written if cell.probability >= self.listed_above]
+
+    @property
+    def n_listed(self) -> int:
+        """Number of cells to list, kept or not."""
+        return self._n_listed
+
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        return next(place for kept, place, _ in self._kept if kept is cell)
+
+    def place_text(self, cell: WrongCell) -> str:
+        """The same in words."""
+        return next(text for kept, _, text in self._kept if kept is cell)
+
+
+def _change(cell: WrongCell) -> Text:
+    """What stands there, what to put in its place, and how likely it is wrong."""
+    text = Text(shown(_observed(cell)), style="red")
+    if cell.suggested is not None:
+        text = text + Text(" → ") + Text(shown(one_line(cell.suggested)), style="green")
+    return text + Text(f" (probability {probability_text(cell.probability)})")
+
+
+def _observed(cell: WrongCell) -> str:
+    return "missing" if cell.observed is None else one_line(cell.observed)
+
+
+def _cells(n: int) -> str:
+    return "cell" if n == 1 else "cells"
+
+
+def _where(output: str | None) -> str:
+    return f" in {output}" if output else "; --cells -o FILE writes all, --show N shows more"
+
+
+def _print_wrapped(console: Console, start: str, text: Text) -> None:
+    """On a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff."""
+    lines = text.wrap(console, console.width - len(start)) if console.is_terminal else [text]
+    for number, line in enumerate(lines):
+        console.print(Text(" " * len(start) if number else start) + line, soft_wrap=True)
