@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from rfod._evidence.collect import Collected
 from rfod._evidence.form import MARKS, NO_LETTER, marks_of
@@ -15,7 +16,10 @@ from rfod._evidence.profile import FACTS
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
+from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.base import ColumnFormat
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
 _GRAMS = {
@@ -29,6 +33,7 @@ NEAR_UNIT = 0.5  # share of the expected value that it may then be away
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
+MOST_FORMS = 20  # of a truth value that are looked at, the most frequent
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,16 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     return text, f"differs from other rows with the same {by.name}"
 
 
+def written_category(collected: Collected, column: Column, c: int, code: int) -> str:
+    """A category as the column writes it: truth values as yes and no, or 1 and 0."""
+    text = value_text(column, np.array([code], dtype=np.int32))[0]
+    if column.kind == "boolean":
+        texts = pa.chunked_array([pa.array(collected.profile.columns[c].frequent[:MOST_FORMS], pa.large_string())])
+        meant = kind_of("boolean").parse(texts, ColumnFormat("boolean")).to_pylist()
+        return next((t for t, m in zip(texts.to_pylist(), meant, strict=True) if m is (text == "true")), text)
+    return text
+
+
 def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:
     j = int(collected.written.place[c])
     if j < 0:
@@ -155,7 +170,7 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
     if column.is_categorical:
         if expected < 0:
             return NOTHING
-        text = value_text(column, np.array([expected], dtype=np.int32))[0]
+        text = written_category(collected, column, c, int(expected))
         share = 100 * cells.expected_share[row, j]
         return f"the other columns lead to '{text}' ({share:.0f} %)", "is not what the other columns lead to"
     if not np.isfinite(expected):
