@@ -29,7 +29,7 @@ _GRAMS = {
 }
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
 CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
-NEAR_UNIT = 0.5  # share of the expected value that it may then be away
+NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expected, in the other unit
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
@@ -64,6 +64,9 @@ def reasons_of(
         "margin": lambda: _margin(collected, judged, row, c),
         "regularities": lambda: _regularity(collected, row, c),
     }
+    numbers = collected.written.numbers[c]
+    if numbers is not None and np.isfinite(numbers[row]):  # the form of a number says little to a reader
+        groups = sorted(groups, key=lambda group: group == "form")
     found = [Reason(group, *say[group]()) for group in groups]
     return [reason for reason in found if reason.text] or found[:1]
 
@@ -99,7 +102,8 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     if mark in _GRAMS:
         subject, verb, size = _GRAMS[mark]
         letters = one_line(text[rarest : rarest + size])
-        sort = f"has the letter '{letters}'" if size <= MOST_LETTERS else "has letters that hardly occur together"
+        subject = subject.replace("letter", "digit") if letters.isdecimal() else subject
+        sort = f"has the {subject[4:].rstrip('s')} '{letters}'" if size <= MOST_LETTERS else "has an unusual form"
         return f"{subject} '{letters}' {verb} {times} (others in at least {usual:,})", sort
     if mark == "length":
         return f"its length of {len(text)} occurs {times} (others in at least {usual:,})", "has an unusual length"
@@ -191,8 +195,10 @@ def clear_unit(collected: Collected, row: int, c: int, expected: float) -> float
     numbers = collected.written.numbers[c]
     if numbers is None or collected.inputs.cell(c, row).values[0, _PLACE["unit"]] <= CLEAR_UNIT:
         return None
-    factor = best_unit(float(numbers[row]), expected)
-    return factor if abs(float(numbers[row]) * factor - expected) <= NEAR_UNIT * abs(expected) else None
+    value = float(numbers[row])
+    factor = best_unit(value, expected)
+    local_spread = abs(value - expected) / np.expm1(collected.inputs.cell(c, row).values[0, _PLACE["residual"]])
+    return factor if abs(value * factor - expected) <= NEAR_UNIT * local_spread else None
 
 
 def _rounded(value: float) -> float:
