@@ -213,8 +213,10 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
         n_same = round((known.negative if values[row] < 0 else 1 - known.negative) * known.n_values)
         return f"only {n_same:,} of {known.n_values:,} values have this sign", "has an unusual sign"
     low, high = float(known.quantiles[3]), float(known.quantiles[-4])
+    if low <= values[row] <= high:
+        return NOTHING
     j = int(collected.written.place[c])
-    if j < 0:
+    if j < 0 or judged.model.is_categorical[j]:
         return f"nearly all values are between {low:g} and {high:g}", "is far from the other values"
     first, last = value_text(judged.model.schema.columns[j], np.array([low, high]))
     return f"nearly all values are between {first} and {last}", "is far from the other values"
