@@ -45,7 +45,7 @@ test-pythons: $(VENV)/installed-test ## the light tests from a wheel, on every P
 	@$(BIN)/python tests/pythons.py --workers $(WORKERS) $(TESTS)
 
 # Java comes from Debian's package where the superuser runs this, as in containers.
-test-distributed: $(VENV)-distributed/installed ## Spark, in an environment of its own
+test-distributed: $(VENV)-distributed/installed ## Ray, Spark and object storage, in an environment of their own
 	@command -v java > /dev/null || { \
 		echo "installing Debian's default-jre-headless"; export DEBIAN_FRONTEND=noninteractive; \
 		timeout 30 apt-get update -qq > /dev/null 2>&1 && timeout 120 apt-get install -y -qq \
@@ -78,9 +78,10 @@ $(BIN)/python:
 
 # Far larger than all the rest, so no part of the other one.
 $(VENV)-distributed/installed: pyproject.toml
-	@echo "installing rfod[spark,test] into $(VENV)-distributed"
+	@echo "installing rfod[ray,spark,test] and moto into $(VENV)-distributed"
 	@$(PYTHON) -m venv $(VENV)-distributed
-	@$(VENV)-distributed/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[spark,test]"
+	@$(VENV)-distributed/bin/python -m pip install --quiet --disable-pip-version-check --editable \
+		".[ray,spark,test]" "moto[server]>=5.0"
 	@touch $@
 
 # One stamp per set of dependencies; a newer pyproject.toml installs again.

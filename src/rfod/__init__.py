@@ -81,7 +81,7 @@ def __getattr__(name: str) -> Any:
         value: Any = version("rfod")
     elif name in _MODULE_OF:
         value = getattr(importlib.import_module(_MODULE_OF[name]), name)
-    elif name in ("exceptions", "figures", "spark"):
+    elif name in ("distributed", "exceptions", "figures", "spark"):
         value = importlib.import_module(f"rfod.{name}")
     else:
         raise AttributeError(f"module 'rfod' has no attribute {name!r}")

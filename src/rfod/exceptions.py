@@ -26,6 +26,10 @@ class ModelFormatError(RFODError, ValueError):
     """A file is not a model this version can read, or it is damaged."""
 
 
+class EngineError(RFODError, RuntimeError):
+    """The engine that runs the tasks cannot be reached, or has lost a task for good."""
+
+
 class ColumnWarning(UserWarning):
     """Columns that are left out of the model, or used otherwise than a reader might think."""
 

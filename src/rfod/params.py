@@ -36,6 +36,7 @@ AS_PUBLISHED: dict[str, Any] = {
 """The paper's letter, where the defaults differ: its row score, raw uncertainty, all columns per node, leaves of one
 row, all rows per tree. docs/design.md lists what still differs."""
 SCAN_TRIM = 0.1
+SCAN_SAMPLE_ROWS = 200_000  # a file with more rows is not held in memory by a scan
 FIT_SAMPLE_ROWS = 1_000_000  # a source with more rows is fitted on a sample of this size
 SCAN_SEED = 0  # a scan gives the same answer twice unless asked otherwise
 ROWS_PER_TREE = 4096  # drawn for a tree by default

@@ -51,7 +51,9 @@ def _train(fit: _Fit) -> Trained:
     if not fit.params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
-    return fit.train(_worst_rows(trained.model, cells, fit.params.trim))
+    left_out = _worst_rows(trained.model, cells, fit.params.trim)
+    del trained, cells  # several times as large as the table
+    return fit.train(left_out)
 
 
 def fit_detect(
@@ -154,13 +156,16 @@ def detect(
     n_jobs: int | None = -1,
     verbose: int = 0,
     executor: Executor | None = None,
+    known: tuple[NDArray[np.intp], JudgedCells] | None = None,
 ) -> Detection:
     """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row, `lines`
-    are the lines of a text file on which rows begin."""
+    are the lines of a text file on which rows begin. `known` are rows that were judged before, and their cells."""
     table = open_table(data)
     matched = match_columns(model.schema, table)
     with terminal_progress(bool(verbose)) as progress:
         judged = judge(model, read_rows(model, matched), executor or Threads(n_jobs), progress)
+    if known is not None:
+        judged.put(*known)
     return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs, lines=lines)
 
 

@@ -8,15 +8,12 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
+from rfod._engine.scoring import CELL_FIELDS, score_columns
 from rfod._evidence.stored import load_model
-from rfod._evidence.wrong_cells import judge_cells
-from rfod._findings.findings import FIELDS, RARE, Findings
 from rfod._model.model import Model
 from rfod._table.table import listed
-from rfod.detection import Detection
 from rfod.detector import RFOD
 from rfod.exceptions import ColumnMismatchError, ParameterError, SchemaError
 from rfod.params import FIT_SAMPLE_ROWS, SCAN_SEED
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
 RUN = 65_536  # copies of one row that are numbered at a time
 _HASH = ["rfod hash 0", "rfod hash 1"]
 _KEY = "rfod key"
-_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
-_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in _FIELDS))
+_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in CELL_FIELDS))
 
 
 def fit(dataframe: DataFrame, sample_rows: int = FIT_SAMPLE_ROWS, **params: Any) -> RFOD:
@@ -118,22 +114,7 @@ def _score_batches(
             continue
         table = dict(zip(names, batch.columns, strict=True))
         found = detect(shared.value, pa.table(table), n_jobs=1)  # Spark runs a task per core
-        answers = {"score": pa.array(found.row_scores), "p_value": pa.array(found.row_p_values)}
-        if cells:
-            answers["cells"] = _unusual_cells(found)
-        yield pa.RecordBatch.from_pydict(table | answers)
-
-
-def _unusual_cells(found: Detection) -> pa.ListArray:
-    """Per row, its unusual cells as structs, most surprising first."""
-    rows, columns = np.nonzero(found.surprise >= RARE)
-    order = np.lexsort((columns, -found.surprise[rows, columns], rows))
-    rows, columns = rows[order], columns[order]
-    arrays = Findings(found.judged, rows, columns).arrays()
-    chance = judge_cells(found.judged, rows, columns)[0] if found.has_probabilities else pa.nulls(len(rows))
-    arrays["probability"] = pa.array(chance, pa.float64())
-    starts = np.searchsorted(rows, np.arange(len(found) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=_FIELDS))
+        yield pa.RecordBatch.from_pydict(table | score_columns(found, cells))
 
 
 def _sample(dataframe: DataFrame, n_rows: int, seed: int) -> pa.Table:

@@ -34,7 +34,7 @@ def found_in_file(name: str) -> Detection:
 
 
 def found_in_misspelt() -> Detection:
-    table, _ = make_shipments(n_rows=800, n_clean=800)
+    table, _ = make_shipments(n_rows=1200, n_clean=800)
     carrier = table["carrier"].astype(object)
     named = carrier.index[carrier.notna()][::40]
     carrier[named] = [f"{text[:3]}x{text[4:]}" for text in carrier[named]]

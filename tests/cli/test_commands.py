@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -114,6 +115,37 @@ def test_score_several_tables_into_a_folder(rfod: Any, model: Path, orders_csv: 
     ran = rfod("score", model, tmp_path / "*.parquet", "-o", "-")
     assert ran.code == 1
     assert "stdout takes one table" in ran.err
+
+
+def test_equal_names_in_two_folders(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(orders_csv, tmp_path / name / "orders.csv")
+    assert rfod("score", model, tmp_path / "*/orders.csv", "-o", tmp_path / "out/").code == 0
+    assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.parquet")) == [
+        "a/orders.parquet",
+        "b/orders.parquet",
+    ]
+
+
+def test_fit_and_score_on_an_engine(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    pq.write_table(pyarrow.csv.read_csv(orders_csv), tmp_path / "orders.parquet")
+    model, kept = tmp_path / "m.rfod", tmp_path / "kept"
+    fitted = rfod("fit", tmp_path / "orders.parquet", "-o", model, "--trees", 6, "--checkpoint", kept)
+    assert fitted.code == 0
+    assert (kept / "job.json").is_file()
+    first = model.read_bytes()
+    assert rfod("fit", tmp_path / "orders.parquet", "-o", model, "--trees", 6).code == 0
+    assert model.read_bytes() == first
+    arguments = ("score", model, tmp_path / "orders.parquet", "-o", tmp_path / "out", "--engine", "local", "--top", 4)
+    ran = rfod(*arguments, "--json", "--fail-above", 0.001)
+    assert ran.code == 3
+    assert json.loads(ran.out)["n_flagged"] == 4
+    assert "400 rows judged; 4 flagged" in ran.err
+    assert rfod(*arguments, "--cells").code == 1
+    assert rfod("fit", orders_csv, "-o", model, "--checkpoint", kept).code == 1
+    assert rfod("score", model, orders_csv, "--engine", "local").code == 2
+    assert "write the table as Parquet" in rfod(*arguments[:2], orders_csv, "-o", kept, "--engine", "local").err
 
 
 def test_from_stdin_to_stdout(rfod: Any, model: Path, orders_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,6 @@ on_local, on_cluster, on_both = (
 )
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
-SECONDS = 120  # for each test, the start of Spark included
 N_ROWS, SAMPLE_ROWS = 3_000, 1_000
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -40,17 +39,6 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-
-
-@pytest.fixture(autouse=True)
-def limited_time() -> Iterator[None]:
-    def stop(*args: object) -> None:
-        raise TimeoutError(f"the test took more than {SECONDS} seconds")
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
-    yield
-    signal.alarm(0)
 
 
 @pytest.fixture(scope="module")

@@ -256,10 +256,11 @@ def test_folders_without_tables(tmp_path: Path) -> None:
             r"https://bob:\*\*\*@example.org/t.csv: nothing is fetched .* download",
         ),
         ("HTTP://example.org/t.csv", "nothing is fetched"),
-        ("s3://bucket/*.parquet", "object storage is not read. Hint: copy the file"),
-        ("gs://bucket/t.csv", "object storage is not read"),
+        ("dropbox://folder/t.csv", "nothing is read from dropbox. Hint: copy the file"),
+        ("s3://name:secret@bucket/t.csv", r"^s3://\*\*\*@bucket: credentials are not taken"),
+        ("abfs://:secret@bucket/t.csv", r"^abfs://\*\*\*@bucket: credentials are not taken"),
         ("postgresql://host/db", "Hint: --db ADDRESS --sql QUERY"),
-        ("file:///tmp/t.csv", "name the path itself: /tmp/t.csv"),
+        ("file:///nowhere/a%20b.csv", "/nowhere/a b.csv: there is no such file"),
     ],
 )
 def test_addresses(place: str, words: str) -> None:

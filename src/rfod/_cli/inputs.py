@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import typer
+from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
@@ -21,8 +22,9 @@ from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.row_sample import RowSample, row_keys
-from rfod._io.source import Batch, Source, read_all
+from rfod._io.source import Batch, Source, joined, read_all
 from rfod._io.source_stats import SourceStats
+from rfod._io.storage import local_copy
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
 from rfod._table.kinds import kind_of
@@ -35,12 +37,13 @@ _TEXT = "\0text of "  # no column that was read begins like this
 
 def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
-    if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
-    if not is_zipfile(path):
-        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
-    with naming(path):
-        return load_model(path)
+    with local_copy(path) as here:
+        if not Path(here).is_file():
+            raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+        if not is_zipfile(here):
+            raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+        with naming(path):
+            return load_model(here)
 
 
 def open_model_and_source(
@@ -101,6 +104,33 @@ def sample_table(
     return sample, n_seen
 
 
+def read_or_sample(
+    source: Source, reporter: Reporter, n_rows: int, seed: int
+) -> tuple[Batch, NDArray[np.int64] | None]:
+    """All rows of a source; or, if it has more than `n_rows`, a uniform sample of so many and their numbers."""
+    batches: list[Batch] = []
+    sampler, n_seen = RowSample(n_rows), 0
+    with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as read:
+        for batch in read:
+            batches.append(batch)
+            n_seen += batch.rows.num_rows
+            while batches and n_seen > n_rows:
+                earlier = batches.pop(0)
+                places = np.arange(earlier.first_row, earlier.first_row + earlier.rows.num_rows)
+                sampler.add(_with_texts(earlier), row_keys(seed, "", places), places)
+                sampler.readings = earlier.readings
+            advance(batch.rows.num_rows)
+        if not n_seen:
+            raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+    reporter.notes_of(source)
+    if n_seen <= n_rows:
+        return joined(batches), None
+    both, places = sampler.rows(), sampler.places
+    names = [name for name in both.column_names if not name.startswith(_TEXT)]
+    texts = both.drop_columns(names).rename_columns([name[len(_TEXT) :] for name in both.column_names[len(names) :]])
+    return Batch(both.select(names), 0, texts=texts, readings=sampler.readings), places
+
+
 def _with_texts(batch: Batch) -> pa.Table:
     """The rows, and behind them the columns that were parsed, as they were written."""
     rows = batch.rows
@@ -125,13 +155,13 @@ def title_of(table: str | None) -> str:
     return "query" if table is None else "standard input" if table == "-" else Path(table).name
 
 
-def check_training(rows: pa.Table) -> None:
+def check_training(n_rows: int, names: Sequence[str]) -> None:
     """Raise `InputError` for a table that nothing can be learnt from."""
-    if rows.num_rows < 2:
+    if n_rows < 2:
         raise InputError("the table has one row. Hint: what is ordinary is learnt from many rows.")
-    if rows.num_columns < 2:
+    if len(names) < 2:
         raise InputError(
-            f"the table has one column, {rows.column_names[0][:60]!r}. Hint: each column is predicted from the others, "
+            f"the table has one column, {names[0][:60]!r}. Hint: each column is predicted from the others, "
             "so two are needed. --sep names the separator, if there are more."
         )
 

@@ -49,6 +49,13 @@ MORE_JSON = typer.Option(False, "--json", help="The same and more as one JSON ob
 QUIET = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 SHOW = typer.Option(20, "--show", metavar="N", min=0, help="Findings shown on the terminal.")
 SEED = typer.Option(SCAN_SEED, "--seed", metavar="N", help="The same seed gives the same answer.", min=0)
+ENGINE = typer.Option(
+    "local",
+    "--engine",
+    metavar="NAME",
+    help="What runs the tasks: local (threads of this machine), ray (a cluster on this machine, unless RAY_ADDRESS "
+    "names one), or the address of a Ray cluster, ray://HOST:PORT or HOST:PORT. For Parquet and Arrow files.",
+)
 JOBS = typer.Option(-1, "--jobs", "-j", metavar="N", help="Threads; -1 for all cores.")
 
 

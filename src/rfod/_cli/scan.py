@@ -6,6 +6,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
+from rfod.params import SCAN_SAMPLE_ROWS
 
 MOST_JSON_FINDINGS = 1000
 FINDINGS_ABOVE = 3
@@ -47,6 +48,14 @@ def scan(
         20, "--show", metavar="N", min=0, help="Cells and patterns of cells shown on the terminal."
     ),
     as_json: bool = options.FINDINGS_JSON,
+    sample_rows: int = typer.Option(
+        SCAN_SAMPLE_ROWS,
+        "--sample-rows",
+        metavar="N",
+        min=2,
+        help="A file with more rows is not held in memory: the model is fitted to a uniform sample of this size, and "
+        "all rows are judged batch by batch, as rfod score does. --report shows the sample.",
+    ),
     quiet: bool = options.QUIET,
     fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
     reading: Reading,
@@ -63,9 +72,11 @@ def scan(
     Example: rfod scan orders.csv --key order_id --cells -o wrong.csv
     """
     import json
+    import sys
 
     from rfod._cli.console import Reporter, naming, stdout_console
-    from rfod._cli.inputs import check_output, check_training, one_source, read_table, title_of
+    from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
+    from rfod._cli.large import judge_large
     from rfod._cli.suspects import ScanFindings
     from rfod._io.write import open_sink
     from rfod._table.table import check_columns
@@ -87,20 +98,41 @@ def scan(
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
-    batch = read_table(source, reporter)
+    can_stream = reading.sql is None and table != "-"  # which are there only once
+    batch, places = read_or_sample(source, reporter, sample_rows if can_stream else sys.maxsize, learning.seed)
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
-        check_training(batch.rows)
+        check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
-        found = scan_table(batch.table, params, key=key, lines=batch.lines)[1]
+        model, found = scan_table(batch.table, params, key=key, lines=batch.lines)
     is_listed = as_json or not (quiet or output == "-")
-    with reporter.stage("findings"):
-        findings = ScanFindings(found, above)
-        unusual = found.explain_rows(found.judged.order[: top if is_listed and (as_json or show_entries) else 0])
-        if output is not None:
-            answers = findings.cells_table() if cells else findings.rows_table()
-            with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
-                write(answers)
+    n_unusual = top if is_listed and (as_json or show_entries) else 0
+    findings: ScanFindings
+    if places is not None:
+        reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(found):,} rows.")
+        source = one_source(table, reading, as_model_reads(model, read_options))
+        findings, unusual = judge_large(
+            model,
+            found,
+            places,
+            source,
+            reporter,
+            key=key,
+            output=output,
+            cells=cells,
+            csv_safe=csv_safe,
+            above=above,
+            n_unusual=n_unusual,
+            jobs=learning.jobs,
+        )
+    else:
+        with reporter.stage("findings"):
+            findings = ScanFindings(found, above)
+            unusual = found.explain_rows(found.judged.order[:n_unusual])
+            if output is not None:
+                answers = findings.cells_table() if cells else findings.rows_table()
+                with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
+                    write(answers)
     if report is not None:
         with reporter.stage("report"):
             write_page(found, report, rule={}, redact=redact or (), title=title_of(table))
@@ -111,7 +143,7 @@ def scan(
     elif is_listed and show_entries:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
     reporter.say(
-        f"{source.name}: {len(found):,} rows, {len(found.judged_columns)} columns judged; wrong cells: "
+        f"{source.name}: {findings.n_rows:,} rows, {len(found.judged_columns)} columns judged; wrong cells: "
         f"{findings.n_wrong:,}, worth a check: {findings.n_worth_a_check:,}. {reporter.times()}."
     )
     written = [path for path in (output, report) if path not in (None, "-")]

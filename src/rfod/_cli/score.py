@@ -24,6 +24,13 @@ def score(
         help="Write all rows with their scores to a .csv, .parquet or .jsonl file (- for stdout), or to a folder: "
         "one Parquet file per table.",
     ),
+    engine: str | None = typer.Option(
+        None,
+        "--engine",
+        metavar="NAME",
+        help="Write to a directory of parts with a manifest, and go on where an earlier run of the same command "
+        "stopped. local, ray or the address of a Ray cluster, as in rfod fit.",
+    ),
     cells: bool = options.CELLS,
     csv_safe: bool = options.CSV_SAFE,
     show_rows: int = options.SHOW,
@@ -38,7 +45,7 @@ def score(
 ) -> None:
     """Judge tables with a model; rows are read, judged and written batch by batch.
 
-    Rules that compare all rows (--fdr, --top) are applied per table, at its end.
+    Rules that compare all rows (--fdr, --top) are applied per table, at its end; with --engine to all files together.
 
     Example: rfod score orders.rfod 'new/*.parquet' -o scores/ --cells
     """
@@ -57,8 +64,10 @@ def score(
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     if bool(tables) == (reading.sql is not None):
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
+    if engine is not None and (len(tables or ()) != 1 or output in (None, "-")):
+        raise typer.BadParameter("name one table and a directory (-o DIRECTORY).", param_hint="--engine")
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
-    targets = targets_for(places, output, cells, [model, *(tables or [])])
+    targets = [] if engine is not None else targets_for(places, output, cells, [model, *(tables or [])])
     reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
@@ -66,6 +75,25 @@ def score(
     if fitted.profile is not None and (cells or fail_above_cells is not None):
         needed |= set(fitted.profile.names)  # columns without a forest are judged too
     read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
+    if engine is not None:
+        from rfod._cli.directory import score_directory
+
+        manifest = score_directory(
+            fitted,
+            str((tables or [])[0]),
+            str(output),
+            rule,
+            engine,
+            read_options,
+            reporter,
+            key=key,
+            cells=cells,
+            as_json=as_json,
+            jobs=jobs,
+        )
+        if fail_above is not None and manifest["n_flagged"] > fail_above * manifest["n_rows"]:
+            raise typer.Exit(FINDINGS_ABOVE)
+        return
     is_above = False
     summaries = []
     for place, target in zip(places, targets, strict=True):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import os
 import tempfile
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,13 +26,16 @@ from rfod._findings.findings import Rule, StreamRule
 from rfod._io.interface import InputError, OutputError
 from rfod._io.locations import check_not_input
 from rfod._io.source import Batch, Source, joined
+from rfod._io.storage import is_address
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, open_sink
-from rfod._model.model import Model
+from rfod._model.executor import Threads
+from rfod._model.model import JudgedSample, Model
 from rfod._table.table import check_columns
 from rfod.detection import Detection
 from rfod.pipeline import detect
 
+MOST_BATCHES = 4  # judged at the same time; more threads share their columns
 _SETTLED_BY = {"row_score": pa.float64(), "row_p": pa.float64(), "is_candidate": pa.bool_()}
 """What answers that wait need beside their own fields."""
 
@@ -56,13 +62,17 @@ class WorstRows:
             if len(self.heap) > self.n_wanted:
                 heapq.heappop(self.heap)
 
-    def findings(self, model: Model, key: str | None, n: int, jobs: int) -> list[RowExplanation]:
+    def findings(
+        self, model: Model, key: str | None, n: int, jobs: int, own: JudgedSample | None = None
+    ) -> list[RowExplanation]:
         """The `n` highest rows, explained."""
         kept = [batch for _, _, batch in sorted(self.heap, reverse=True)[:n]]
         if not kept:
             return []
-        together = joined(kept)
-        explained = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs).explain_rows(None)
+        together, numbers = joined(kept), np.array([batch.first_row for batch in kept])
+        known = None if own is None else own.find(numbers)
+        found = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs, known=known)
+        explained = found.explain_rows(None)
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 
@@ -117,7 +127,8 @@ class Answers(ExitStack):
         return self.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
 
     def _wait(self) -> Write:
-        folder = None if self._output in (None, "-") else Path(str(self._output)).parent
+        output = str(self._output)
+        folder = None if output == "-" or is_address(output) else Path(output).parent
         self._waiting = self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
         schema = pa.schema([*self._schema, *_SETTLED_BY.items()])
         options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -153,24 +164,23 @@ class Answers(ExitStack):
 
 
 def judge_source(
-    model: Model, source: Source, key: str | None, answers: Answers, reporter: Reporter, jobs: int
+    model: Model,
+    source: Source,
+    key: str | None,
+    answers: Answers,
+    reporter: Reporter,
+    jobs: int,
+    own: JudgedSample | None = None,
 ) -> None:
-    """Read, judge and write one source."""
+    """Read, judge and write one source; `own` are its rows that the model was fitted to."""
     with (
         reporter.bar("scoring", source) as advance,
         reporter.remarks(),
         naming(source.name),
         answers,
-        closing(source.batches()) as batches,
+        closing(judged_batches(model, source, key, reporter, jobs, own)) as judged,
     ):
-        while True:
-            with reporter.stage("reading"):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            check_columns(batch.rows.column_names, [key] if key else [], "use as key")
-            with reporter.stage("judging"):
-                found = detect(model, batch.table, key=key, first_row=batch.first_row, lines=batch.lines, n_jobs=jobs)
+        for batch, found in judged:
             with reporter.stage("writing"):
                 answers.add(found, batch)
             advance(batch.rows.num_rows)
@@ -179,8 +189,52 @@ def judge_source(
         with reporter.stage("writing"):
             answers.settle()
         with reporter.stage("findings"):
-            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs)
+            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs, own)
     reporter.notes_of(source)
+
+
+def judged_batches(
+    model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample | None
+) -> Generator[tuple[Batch, Detection], None, None]:
+    """The batches of a source in order, judged; while one is written, the next are judged and one is read."""
+    n_threads = Threads(jobs).n_workers
+    n_batches = min(n_threads, MOST_BATCHES)
+
+    def judge(batch: Batch) -> Detection:
+        first, rows = batch.first_row, batch.table
+        known = None if own is None else own.find(np.arange(first, first + rows.n_rows))
+        found = detect(
+            model,
+            rows,
+            key=key,
+            first_row=first,
+            lines=batch.lines,
+            n_jobs=n_threads // n_batches,
+            known=known,
+        )
+        _ = found.row_p_values  # computed here rather than where they are written
+        return found
+
+    pending: deque[tuple[Batch, Future[Detection]]] = deque()
+    with closing(source.batches()) as batches, ThreadPoolExecutor(n_batches) as pool:
+        try:
+            is_read = False
+            while pending or not is_read:
+                while not is_read and len(pending) <= n_batches:
+                    with reporter.stage("reading"):
+                        batch = next(batches, None)
+                    if batch is None:
+                        is_read = True
+                        break
+                    check_columns(batch.rows.column_names, [key] if key else [], "use as key")
+                    pending.append((batch, pool.submit(judge, batch)))
+                if pending:
+                    batch, future = pending.popleft()
+                    with reporter.stage("judging"):
+                        found = future.result()
+                    yield batch, found
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequence[str]) -> list[str | None]:
@@ -193,11 +247,13 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
     if not (folder.is_dir() or output.endswith("/") or len(places) > 1):
         check_output(output, inputs, is_table=True)
         return [output]
+    if is_address(output):
+        raise OutputError(f"{output}: a folder is written there by an engine. Hint: --engine local.")
     if folder.suffix.lower() in ENDINGS and not folder.is_dir():
         raise OutputError(f"{output} is one file for {len(places)} tables. Hint: -o FOLDER/ writes one file each.")
     if folder.is_file():
         raise OutputError(f"{output} is a file, but {len(places)} tables came. Hint: -o FOLDER/ writes one file each.")
-    names = ["stdin" if place == "-" else Path(plain_name(place)).stem for place in places]
+    names = _names_of(places)
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise OutputError(
@@ -206,5 +262,12 @@ def targets_for(places: list[str], output: str | None, cells: bool, inputs: Sequ
     targets = [str(folder / f"{name}{'.cells' if cells else ''}.parquet") for name in names]
     for target in targets:
         check_not_input(target, inputs)
-    folder.mkdir(parents=True, exist_ok=True)
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
     return list(targets)
+
+
+def _names_of(places: Sequence[str]) -> list[str]:
+    """What tables are called: their paths, without endings, from the folder that they have in common."""
+    paths = [Path("stdin" if place == "-" else plain_name(place)) for place in places]
+    common = os.path.commonpath([path.absolute().parent for path in paths])
+    return [path.absolute().relative_to(common).with_suffix("").as_posix() for path in paths]

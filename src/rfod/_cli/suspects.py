@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +22,7 @@ from rfod.detection import Detection
 
 N_EXAMPLES = 3  # cells of a pattern on the terminal
 N_CELLS = 3  # per row in the table of rows
+MOST_KEPT = 1_000  # cells of a table that is not held in memory
 
 
 def scan_rows_schema(key_type: pa.DataType | None) -> pa.Schema:
@@ -45,6 +47,7 @@ class ScanFindings:
         self.found = found
         self.listed_above = WRONG if above is None else above
         self.written_above = WORTH_A_CHECK if above is None else above
+        self.n_rows = len(found)
         probability = found.cell_probability
         self.n_wrong = int(np.count_nonzero(probability >= WRONG))
         self.n_worth_a_check = int(np.count_nonzero(probability >= WORTH_A_CHECK)) - self.n_wrong
@@ -54,10 +57,19 @@ class ScanFindings:
         """Cells that are listed, most probable first."""
         return self.found.suspects(self.listed_above)
 
+    @cached_property
+    def written(self) -> list[WrongCell]:
+        """Cells that are written, most probable first."""
+        return self.found.suspects(self.written_above)
+
+    @property
+    def n_listed(self) -> int:
+        """Number of cells to list."""
+        return len(self.listed)
+
     def cells_table(self) -> pa.Table:
         """One line per cell."""
-        cells = self.found.suspects(self.written_above)
-        labels = self.found.labels
+        cells, labels = self.written, self.found.labels
         columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
         columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
         return pa.table(columns, schema=scan_cells_schema(labels.key_type))
@@ -80,17 +92,13 @@ class ScanFindings:
 
     def to_json(self, most: int, unusual: Sequence[RowExplanation]) -> dict[str, Any]:
         """The findings as plain values, at most so many cells."""
-        found, labels = self.found, self.found.labels
-        cells = []
-        for cell in self.found.suspects(self.written_above)[:most]:
-            line = None if labels.lines is None else int(labels.lines[cell.row])
-            place: dict[str, Any] = {"row": cell.row, "line": line}
-            if labels.keys is not None:
-                key = labels.keys[cell.row].as_py()
-                place["key"] = key if isinstance(key, int | bool | None) else str(key)
-            cells.append(place | {name: value for name, value in cell.to_json().items() if name != "row"})
+        found = self.found
+        cells = [
+            self.place_json(cell) | {name: value for name, value in cell.to_json().items() if name != "row"}
+            for cell in self.written[:most]
+        ]
         return {
-            "n_rows": len(found),
+            "n_rows": self.n_rows,
             "n_columns": len(found.judged_columns),
             "n_wrong": self.n_wrong,
             "n_worth_a_check": self.n_worth_a_check,
@@ -104,6 +112,16 @@ class ScanFindings:
             "unusual_rows": [finding_json(row) for row in unusual],
         }
 
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        labels = self.found.labels
+        line = None if labels.lines is None else int(labels.lines[cell.row])
+        place: dict[str, Any] = {"row": cell.row + labels.first_row, "line": line}
+        if labels.keys is not None:
+            key = labels.keys[cell.row].as_py()
+            place["key"] = key if isinstance(key, int | bool | None) else str(key)
+        return place
+
     # ------------------------------------------------------------------------------------------------ on a terminal
 
     def print(self, console: Console, most: int, unusual: Sequence[RowExplanation], output: str | None) -> None:
@@ -113,7 +131,7 @@ class ScanFindings:
         for number, cells in enumerate(entries[:most], start=1):
             self._print_entry(console, number, cells)
         if len(entries) > most:
-            n_left = sum(map(len, entries[most:]))
+            n_left = self.n_listed - sum(map(len, entries[:most]))
             console.print(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}", soft_wrap=True)
         if self.n_worth_a_check and self.listed_above > WORTH_A_CHECK:
             n = self.n_worth_a_check
@@ -133,7 +151,7 @@ class ScanFindings:
             _print_wrapped(console, f"{number}. ", place if cell is None else place + Text(": ") + cell_sentence(cell))
 
     def _heading(self) -> Text:
-        n = len(self.listed)
+        n = self.n_listed
         counted = f"{n:,} {_cells(n)} {'is' if n == 1 else 'are'}" if n else "No cell is"
         called = " wrong" if self.listed_above >= WRONG else " wrong or worth a check"
         return Text(counted + called, style="bold") + Text(f" (probability {self.listed_above:g} and more)")
@@ -143,24 +161,71 @@ class ScanFindings:
         start, first = f"{number}. ", cells[0]
         margin = " " * len(start)
         if len(cells) == 1:
-            place = Text(f"{start}{shown(self._place(first))}, {shown(one_line(first.column))}: ", style="bold")
+            place = Text(f"{start}{shown(self.place_text(first))}, {shown(one_line(first.column))}: ", style="bold")
             console.print(place + _change(first), soft_wrap=True)
             _print_wrapped(console, margin, Text(shown(first.because)))
             return
         counted = f"{start}{len(cells):,} cells: {one_line(first.column)} {first.sort}"
         console.print(Text(shown(counted), style="bold"), soft_wrap=True)
         for cell in cells[:N_EXAMPLES]:
-            console.print(Text(f"{margin}{shown(self._place(cell))}: ") + _change(cell), soft_wrap=True)
+            console.print(Text(f"{margin}{shown(self.place_text(cell))}: ") + _change(cell), soft_wrap=True)
             _print_wrapped(console, f"{margin}  ", Text(shown(cell.because), style="dim"))
         if len(cells) > N_EXAMPLES:
             console.print(f"{margin}... and {len(cells) - N_EXAMPLES:,} more", soft_wrap=True)
 
-    def _place(self, cell: WrongCell) -> str:
+    def place_text(self, cell: WrongCell) -> str:
+        """The same in words."""
         labels = self.found.labels
         line = "" if labels.lines is None else f"line {int(labels.lines[cell.row]):,}"
         if labels.key is not None and labels.keys is not None:
             return f"{labels.key} {one_line(str(labels.keys[cell.row].as_py()))}{f' ({line})' if line else ''}"
-        return line or f"row {cell.row:,}"
+        return line or f"row {cell.row + labels.first_row:,}"
+
+
+class StreamedFindings(ScanFindings):
+    """What a scan says of a table that is judged batch by batch, by a model of a sample of it.
+
+    Of the cells that are written, the `MOST_KEPT` most probable ones are kept to be listed.
+    """
+
+    def __init__(self, sample: Detection, above: float | None) -> None:
+        super().__init__(sample, above)
+        self.n_rows = self.n_wrong = self.n_worth_a_check = self._n_listed = 0
+        self._kept: list[tuple[WrongCell, dict[str, Any], str]] = []
+
+    def add(self, batch: ScanFindings) -> None:
+        """Take in the findings of the next batch."""
+        self.n_rows += batch.n_rows
+        self.n_wrong += batch.n_wrong
+        self.n_worth_a_check += batch.n_worth_a_check
+        self._n_listed += batch.n_listed
+        for cell in batch.written[:MOST_KEPT]:
+            place = batch.place_json(cell)
+            self._kept.append((replace(cell, row=place["row"]), place, batch.place_text(cell)))
+        self._kept = sorted(self._kept, key=lambda kept: (-kept[0].probability, kept[0].row))[:MOST_KEPT]
+
+    @property
+    def written(self) -> list[WrongCell]:
+        """The most probable ones of the cells that are written."""
+        return [cell for cell, _, _ in self._kept]
+
+    @property
+    def listed(self) -> list[WrongCell]:
+        """Those of them that are listed."""
+        return [cell for cell in self.written if cell.probability >= self.listed_above]
+
+    @property
+    def n_listed(self) -> int:
+        """Number of cells to list, kept or not."""
+        return self._n_listed
+
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        return next(place for kept, place, _ in self._kept if kept is cell)
+
+    def place_text(self, cell: WrongCell) -> str:
+        """The same in words."""
+        return next(text for kept, _, text in self._kept if kept is cell)
 
 
 def _change(cell: WrongCell) -> Text:

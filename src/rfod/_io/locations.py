@@ -11,20 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from rfod._io.columnar import COLUMNAR, ColumnarSource, IpcStreamSource
 from rfod._io.delimited import DelimitedSource
 from rfod._io.interface import InputError, OutputError, ReadOptions
 from rfod._io.records import JsonSource
 from rfod._io.source import ChainedSource, Source
+from rfod._io.storage import expand_address, files_below, is_address, is_folder, local_path
 from rfod._io.text import UNPACK_ERRORS, FileStream, binary_format, is_workbook, open_bytes, plain_name, unpack
-from rfod._io.typed import (
-    COLUMNAR,
-    SCHEMES,
-    SPREADSHEETS,
-    ColumnarSource,
-    IpcStreamSource,
-    QuerySource,
-    SpreadsheetSource,
-)
+from rfod._io.typed import SCHEMES, SPREADSHEETS, QuerySource, SpreadsheetSource
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".psv", ".dat"), "delimited"),
@@ -47,10 +41,22 @@ def open_source(place: str, options: ReadOptions) -> Source:
     paths = expand(place)
     if len(paths) > 1:
         return _open_together(paths, place, options)
-    path = Path(paths[0])
-    if path.is_dir():
-        return _open_folder(path, options)
-    return _open_file(str(path), options)
+    return _open_folder(paths[0], options) if is_folder(paths[0]) else _open_file(paths[0], options)
+
+
+def open_columnar(place: str, options: ReadOptions) -> ColumnarSource:
+    """The Parquet or Arrow files behind a path, a folder or a pattern, which several processes can read parts of."""
+    source = open_source(place, options)
+    if not isinstance(source, ColumnarSource):
+        raise not_columnar(place)
+    return source
+
+
+def not_columnar(place: str) -> InputError:
+    """The error for a table that only one process can read."""
+    return InputError(
+        f"{place}: engines and checkpoints are for Parquet and Arrow files. Hint: write the table as Parquet first."
+    )
 
 
 def open_query(address: str, query: str, options: ReadOptions) -> Source:
@@ -61,8 +67,11 @@ def open_query(address: str, query: str, options: ReadOptions) -> Source:
 
 def expand(place: str) -> list[str]:
     """The files that a pattern stands for, in order; the place itself if it is no pattern."""
+    place = local_path(place)
     if not any(sign in place for sign in _PATTERN) or Path(place).exists():
         return [place]
+    if is_address(place):
+        return expand_address(place)
     paths = sorted(glob.glob(place, recursive=True))  # noqa: PTH207  # which knows absolute patterns too
     if not paths:
         raise InputError(
@@ -78,17 +87,15 @@ def _ending(path: str) -> str:
 def _refuse_address(place: str) -> None:
     """Raise `InputError` for addresses: nothing is fetched."""
     found = _ADDRESS.match(place)
-    if found is None or Path(place).exists():
+    if found is None or is_address(place) or Path(place).exists():
         return
     scheme = found[1].lower()
     if scheme in ("http", "https", "ftp", "sftp"):
         reason = "nothing is fetched from the network. Hint: download the file first, then name it."
     elif scheme in SCHEMES:
         reason = "a database is read by a query. Hint: --db ADDRESS --sql QUERY."
-    elif scheme == "file":
-        reason = f"an address. Hint: name the path itself: {place[len(found[0]) :]}."
     else:
-        reason = "object storage is not read. Hint: copy the file to this machine first, then name it."
+        reason = f"nothing is read from {scheme}. Hint: copy the file to this machine first, then name it."
     raise InputError(f"{place}: {reason}")
 
 
@@ -155,15 +162,15 @@ def _open_as(
     )
 
 
-def files_in(folder: Path) -> list[Path]:
+def files_in(folder: str) -> list[str]:
     """The files that are read where a folder is named, those of its folders included."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] not in "._")
+    return [f"{folder.rstrip('/')}/{path}" for path in files_below(folder) if Path(path).name[0] not in "._"]
 
 
-def _open_folder(folder: Path, options: ReadOptions) -> Source:
+def _open_folder(folder: str, options: ReadOptions) -> Source:
     """Files of one format in a folder and its hive partitions."""
     files = files_in(folder)
-    endings = sorted({_ending(str(path)) for path in files})
+    endings = sorted(set(map(_ending, files)))
     if not files:
         raise InputError(f"{folder}: the folder has no files in it. Hint: {_READABLE}")
     known = [ending for ending in endings if ending in _FORMATS]
@@ -177,14 +184,14 @@ def _open_folder(folder: Path, options: ReadOptions) -> Source:
             f"{folder}: files of several kinds ({', '.join(endings)}). "
             f"Hint: name those that are meant by a pattern, such as '{folder}/*{known[0] if known else ''}'."
         )
-    return _open_together([str(path) for path in files], str(folder), options, is_folder=True)
+    return _open_together(files, folder, options, is_whole=True)
 
 
-def _open_together(paths: Sequence[str], name: str, options: ReadOptions, is_folder: bool = False) -> Source:
+def _open_together(paths: Sequence[str], name: str, options: ReadOptions, is_whole: bool = False) -> Source:
     formats = {COLUMNAR.get(_ending(path)) for path in paths}
     if len(formats) == 1 and (file_format := formats.pop()) is not None:
         _refuse_sheet(name, options)
-        return ColumnarSource([name] if is_folder else paths, file_format, options, name)
+        return ColumnarSource([name] if is_whole else paths, file_format, options, name)
     return ChainedSource([_open_file(path, options) for path in paths], name)
 
 
@@ -210,5 +217,5 @@ def _files_of(place: str) -> Iterator[Path]:
     if place == "-":
         return
     with contextlib.suppress(InputError):
-        for path in map(Path, expand(place)):
-            yield from files_in(path) if path.is_dir() else (path,)
+        for path in expand(place):
+            yield from map(Path, files_in(path) if is_folder(path) else (path,))

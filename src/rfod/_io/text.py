@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from rfod._io.interface import EXAMPLES, InputError, Notes, ReadOptions
 from rfod._io.source import Source
+from rfod._io.storage import file_size, is_address, open_input
 from rfod.exceptions import did_you_mean
 
 BLOCK_BYTES = 1 << 20
@@ -88,6 +89,8 @@ def open_bytes(path: str | BinaryIO) -> FileStream:
         return FileStream(path)
     if path == "-":
         return FileStream(sys.stdin.buffer)
+    if is_address(path):
+        return FileStream(open_input(path))
     try:
         return FileStream(Path(path).open("rb"))
     except FileNotFoundError as error:
@@ -125,7 +128,7 @@ class TextSource(Source):
         super().__init__(name, options)
         self._path = path
         self._stream: FileStream | None = None
-        self._n_bytes = Path(path).stat().st_size if isinstance(path, str) else None
+        self._n_bytes = file_size(path) if isinstance(path, str) else None
 
     @contextmanager
     def open_text(self) -> Iterator[Utf8Stream]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from rfod._io.interface import OutputError
+from rfod._io.storage import is_address, replaced
 
 Format = Literal["csv", "parquet", "jsonl"]
 Write = Callable[[pa.Table], None]
@@ -40,6 +39,8 @@ def format_of(path: str) -> Format:
 
 def check_target(path: str) -> None:
     """Raise `OutputError` before any work is done for a file that cannot be written."""
+    if is_address(path):
+        return
     folder = Path(path).parent
     if not folder.is_dir():
         raise OutputError(f"{path}: there is no folder {folder}. Hint: make it first.")
@@ -47,45 +48,6 @@ def check_target(path: str) -> None:
         raise OutputError(f"{path} is a folder. Hint: name a file.")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{path}: the folder {folder} cannot be written to.")
-
-
-@contextmanager
-def replaced(path: str) -> Iterator[str]:
-    """A temporary name beside the target, renamed to it when the block ends well and removed when it does not.
-
-    The file is on the disk before it gets its name, and the name is on the disk before this returns: after a power cut
-    there is the old file or the new one, whole.
-    """
-    target = Path(path)
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror or error}.") from error
-    os.close(descriptor)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        _sync(temporary, os.O_RDWR)  # Windows syncs only what is open for writing
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    if sys.platform != "win32":  # which cannot open folders
-        _sync(str(target.parent), os.O_RDONLY)
-
-
-def _sync(path: str, flags: int) -> None:
-    """Wait until a file or folder is on the disk, on file systems that know of that."""
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
-            raise
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -127,11 +127,12 @@ class _Fit:
             firsts = [0, 1] if target.constant else [n_trees * part // n_parts for part in range(n_parts + 1)]
             runs += [(target.column, first, last - first) for first, last in pairwise(firsts)]
         handles = [executor.share(value) for value in (self.predictors, targets, params, self.seed)]
-        parts: list[list[Grown]] = [[] for _ in targets]
+        forests: dict[int, Forest] = {}
         grown = executor.map(_grow_run, runs, handles, progress=partial(self.progress, "growing"))
-        for (j, _, _), part in zip(runs, grown, strict=True):
-            parts[j].append(part)
-        return [prune(target, parts[target.column], self.predictors, params, len(targets)) for target in targets]
+        for j, column_runs in groupby(zip(runs, grown, strict=True), key=lambda run_and_part: run_and_part[0][0]):
+            # while the trees of the next column grow
+            forests[j] = prune(targets[j], [part for _, part in column_runs], self.predictors, params, len(targets))
+        return [forests[target.column] for target in targets]
 
     def calibrate(
         self, columns: Sequence[ColumnForest], rows: EncodedRows, sample: TrainingSample

@@ -45,6 +45,28 @@ class JudgedCells:
         arrays = (self.cell_scores, self.uncertainty, self.spread_or_share, self.expected_share, self.nearest)
         return JudgedCells(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
 
+    def put(self, rows: NDArray[np.intp], others: JudgedCells) -> None:
+        """Replace some of the rows by those of others."""
+        for own, new in zip(self.expected, others.expected, strict=True):
+            own[rows] = new
+        for name in ("cell_scores", "uncertainty", "spread_or_share", "expected_share", "nearest"):
+            getattr(self, name)[rows] = getattr(others, name)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSample:
+    """Rows of a larger table that were judged out of bag, when a model was fitted to them."""
+
+    places: NDArray[np.int64]
+    """Numbers of the rows in the table, ascending."""
+    cells: JudgedCells
+
+    def find(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], JudgedCells]:
+        """Which of the rows, given by their numbers in the table, are among these, and their cells."""
+        at = np.minimum(np.searchsorted(self.places, rows), len(self.places) - 1)
+        found = np.flatnonzero(self.places[at] == rows)
+        return found, self.cells.take(at[found])
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSample:

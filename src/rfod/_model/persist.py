@@ -24,7 +24,7 @@ from rfod._io.archives import LARGEST_JSON, open_archive, write_archive
 from rfod._io.fields import Arrays, Field, ascends, member_name, npy_bytes, read_fields
 from rfod._io.interface import OutputError
 from rfod._io.source_stats import MEMBER as FACTS_MEMBER
-from rfod._io.write import replaced
+from rfod._io.storage import replaced
 from rfod._model.calibrate import fit_tail
 from rfod._model.judge import LAST_CLASS
 from rfod._model.model import ColumnModel, Model, TrainingSample

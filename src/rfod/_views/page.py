@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rfod._check.selfcheck import SelfCheck
-from rfod._io.write import check_target, replaced
+from rfod._io.storage import replaced
+from rfod._io.write import check_target
 from rfod._views.summary import Limits, summarise
 from rfod.detection import Detection
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._io.interface import OutputError
-from rfod._io.write import check_target, replaced
+from rfod._io.storage import replaced
+from rfod._io.write import check_target
 from rfod._table.table import check_columns
 from rfod._views.distribution import printable
 from rfod.detection import Detection

@@ -1,0 +1,56 @@
+"""`rfod scan` of a file with more rows than are held in memory: all rows are judged by a model of a sample."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rfod._cli.console import Reporter, naming
+from rfod._cli.streaming import WorstRows, judged_batches
+from rfod._cli.suspects import ScanFindings, StreamedFindings
+from rfod._findings.explanations import RowExplanation
+from rfod._io.source import Source
+from rfod._io.write import Write, open_sink
+from rfod._model.model import JudgedSample, Model
+from rfod.detection import Detection
+
+
+def judge_large(
+    model: Model,
+    sample: Detection,
+    places: NDArray[np.int64],
+    source: Source,
+    reporter: Reporter,
+    *,
+    key: str | None,
+    output: str | None,
+    cells: bool,
+    csv_safe: bool,
+    above: float | None,
+    n_unusual: int,
+    jobs: int,
+) -> tuple[StreamedFindings, list[RowExplanation]]:
+    """Judge and write all rows of a source; `sample` are those at `places`, which were judged out of bag.
+
+    Returns the findings, and the `n_unusual` most unusual rows in words.
+    """
+    own = JudgedSample(places, sample.judged.cells)
+    findings, worst = StreamedFindings(sample, above), WorstRows(n_unusual)
+    write: Write | None = None
+    with ExitStack() as stack, naming(source.name), reporter.remarks():
+        advance = stack.enter_context(reporter.bar("judging", source))
+        for batch, found in stack.enter_context(closing(judged_batches(model, source, key, reporter, jobs, own))):
+            with reporter.stage("findings"):
+                part = ScanFindings(found, above)
+                findings.add(part)
+                worst.add(found, batch)
+                if output is not None:
+                    answers = part.cells_table() if cells else part.rows_table()
+                    if write is None:
+                        write = stack.enter_context(open_sink(output, answers.schema, csv_safe=csv_safe))
+                    write(answers)
+            advance(batch.rows.num_rows)
+        unusual = worst.findings(model, key, n_unusual, jobs, own)
+    return findings, unusual
