@@ -220,6 +220,8 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
         "evidence.facts": [np.nan, np.inf, -np.inf, 1e300],
         "form.breaks": [np.nan, np.inf, 0.0, -1.0],
         "form.floors": [-1, 2**62],
+        "form.ratios": [np.nan, -1.0, 1e300],
+        "form.lowest": [-1, 2**62],
         "form.n_keys": [-1, 10**9, 2**62, 2**63 - 1],
         "form.keys": [2**63 - 1],
         "form.counts": [0, -1, 2**62],

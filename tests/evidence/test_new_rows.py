@@ -18,8 +18,9 @@ import rfod
 from rfod._cli.app import app
 from rfod._evidence import bounds, collect
 from rfod._evidence.bounds import bounded, fair_limit
+from rfod._evidence.form import MARKS, fit_form, form_inputs
 from rfod._evidence.profile import Profile
-from rfod._evidence.texts import KeyCounts
+from rfod._evidence.texts import KeyCounts, TextColumn
 from tables import small
 
 KEY = {"order": "identifier"}
@@ -177,6 +178,17 @@ def test_a_model_without_evidence(new_rows, tmp_path):
 def test_excluded_columns_are_not_kept():
     model = small(exclude=["remark"], column_types=KEY).fit(orders()).model_
     assert "remark" not in model.profile.names
+
+
+def test_a_new_form_stands_out_where_training_has_only_one():
+    """A column that is all alike has no rare marks to break from; a new text makes the break itself."""
+    column = TextColumn("code", ("11", "22", "33"), np.repeat(np.arange(3, dtype=np.int32), 40), np.zeros(120, bool))
+    profile = fit_form(column)
+    new = TextColumn("code", ("11", "1x"), np.array([0, 1], dtype=np.int32), np.zeros(2, bool))
+    shape = MARKS.index("shape")
+    assert profile.breaks[shape] == 1
+    np.testing.assert_allclose(form_inputs(profile, new, is_own=False)[:, shape], [0, np.log(120)])
+    assert (form_inputs(profile, column, is_own=True) == 0).all()
 
 
 # ----------------------------------------------------------------------------------------------------------- how much

@@ -34,6 +34,19 @@ class FormProfile:
     n_rows: int
     floors: Keys = field(default_factory=lambda: np.zeros(len(MARKS), dtype=np.int64))
     """(marks,): rows that a key which is not kept may have; 0 where all keys are kept."""
+    ratios: Floats = field(default_factory=lambda: np.zeros(len(MARKS)))
+    """(marks,): how many times rarer the next rarer mark is than the break; 0 where nothing is rare."""
+    lowest: Keys = field(default_factory=lambda: np.zeros(len(MARKS), dtype=np.int64))
+    """(marks,): rows that share the rarest mark of all."""
+
+    def ordinary(self, mark: int, rows: Floats, is_own: bool) -> Floats:
+        """(texts,): from how many rows on a mark is ordinary; `rows` share that of each text, its own row included.
+
+        The break that the column has, or, for a new text, the one that it makes itself: below all marks of training."""
+        if is_own:
+            return np.broadcast_to(self.breaks[mark], rows.shape)
+        is_below = self.lowest[mark] / rows > self.ratios[mark]
+        return np.where(is_below, float(self.lowest[mark]), float(self.breaks[mark]))
 
 
 def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
@@ -85,8 +98,10 @@ def fit_form(column: TextColumn) -> FormProfile:
     for part, points in column.parts():
         for mark, keys in enumerate(marks_of(points)):
             rarest[mark, part] = _rarest(counts[mark], keys)
-    breaks = [_break(rows, weights) for rows in rarest]
-    return FormProfile(counts, np.array(breaks), int(weights.sum()))
+    breaks, ratios, lowest = zip(*(_break(rows, weights) for rows in rarest), strict=True)
+    return FormProfile(
+        counts, np.array(breaks), int(weights.sum()), ratios=np.array(ratios), lowest=np.array(lowest, dtype=np.int64)
+    )
 
 
 def _distinct_pairs(keys: Keys, weights: Keys) -> tuple[Keys, Keys]:
@@ -104,16 +119,18 @@ def _rarest(counts: KeyCounts, keys: Keys) -> Keys:
     return np.asarray(found.min(axis=1))
 
 
-def _break(rarest: Keys, weights: Keys) -> float:
-    """The count above the largest ratio of neighbouring counts, with at most `MOST_RARE` of the rows below it."""
+def _break(rarest: Keys, weights: Keys) -> tuple[float, float, int]:
+    """The count above the largest ratio of neighbouring counts, with at most `MOST_RARE` of the rows below it; that
+    ratio, and the smallest count."""
     levels, place = np.unique(rarest[rarest != NO_LETTER], return_inverse=True)
     if len(levels) < 2:
-        return 1.0
+        return 1.0, 0.0, int(levels.max(initial=0))
     rows_at = np.bincount(place, weights[rarest != NO_LETTER])
     below = np.cumsum(rows_at)[:-1] / rows_at.sum()
     ratios = np.where(below <= MOST_RARE, levels[1:] / np.maximum(levels[:-1], 1), 0.0)
     best = int(np.argmax(ratios))
-    return float(levels[best + 1]) if ratios[best] > 0 else 1.0
+    found = float(levels[best + 1]) if ratios[best] > 0 else 1.0
+    return found, float(ratios[best]), int(levels[0])
 
 
 def form_inputs(profile: FormProfile, column: TextColumn, is_own: bool) -> Floats:
@@ -124,5 +141,5 @@ def form_inputs(profile: FormProfile, column: TextColumn, is_own: bool) -> Float
         for mark, keys in enumerate(marks_of(points)):
             rows = np.maximum(_rarest(profile.counts[mark], keys), profile.floors[mark]).astype(np.float64)
             rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
-            inputs[part, mark] = np.maximum(np.log(profile.breaks[mark] / rows), 0.0)
+            inputs[part, mark] = np.maximum(np.log(profile.ordinary(mark, rows, is_own) / rows), 0.0)
     return inputs

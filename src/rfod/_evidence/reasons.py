@@ -97,7 +97,9 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     keys = marks_of(code_points([text]))[number][0]
     rows = known.form.counts[number].find(keys)
     rarest = int(np.argmin(np.where(keys == NO_LETTER, NO_LETTER, rows)))
-    n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])
+    is_own = collected.judged.is_own
+    n_rows = max(1, int(rows[rarest]) + (0 if is_own else 1))
+    usual = int(known.form.ordinary(number, np.array([float(n_rows)]), is_own)[0])
     times = "in this cell only" if n_rows == 1 else f"in {n_rows:,} cells"
     if mark in _GRAMS:
         subject, verb, size = _GRAMS[mark]

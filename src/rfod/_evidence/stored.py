@@ -41,6 +41,8 @@ FIELDS = {
     "form.n_rows": Field(np.int64, ("judged",), 0, _ROWS),
     "form.breaks": Field(np.float64, ("judged", "marks"), 1, _ROWS),
     "form.floors": Field(np.int64, ("judged", "marks"), 0, _ROWS),
+    "form.ratios": Field(np.float64, ("judged", "marks"), 0, _ROWS),
+    "form.lowest": Field(np.int64, ("judged", "marks"), 0, _ROWS),
     "form.n_keys": Field(np.int64, ("judged", "marks"), 0, MOST_KEYS, lengths_of=("keys",)),
     "form.keys": Field(np.int64, ("keys",), order="strict"),
     "form.counts": Field(np.int64, ("keys",), 1, _ROWS),
@@ -109,6 +111,8 @@ class Evidence:
             "form.n_rows": [column.form.n_rows for column in columns],
             "form.breaks": [column.form.breaks for column in columns],
             "form.floors": [column.form.floors for column in columns],
+            "form.ratios": [column.form.ratios for column in columns],
+            "form.lowest": [column.form.lowest for column in columns],
             "form.n_keys": np.reshape([len(own.keys) for own in counts], (-1, len(MARKS))),
             "form.keys": _joined([own.keys for own in counts]),
             "form.counts": _joined([own.counts for own in counts]),
@@ -236,6 +240,8 @@ def _form(arrays: Arrays, ends: Arrays, c: int) -> FormProfile:
         arrays["form.breaks"][c],
         int(arrays["form.n_rows"][c]),
         arrays["form.floors"][c],
+        arrays["form.ratios"][c],
+        arrays["form.lowest"][c],
     )
 
 
