@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._findings.findings import Findings
+from rfod._findings.findings import DEFAULT_FDR, Findings
 from rfod._model.model import Fitted, ForestSummary
 from rfod._views.plotting import (
     BODY,
@@ -142,22 +142,29 @@ def _hover(found: Detection, shown: Positions, picked: Positions, cells: Floats,
 # ---------------------------------------------------------------------------------------------------- scores of rows
 
 
-def score_distribution(found: Detection, *, threshold: float | None = None, fdr: float = 0.05) -> Figure:
+def score_distribution(found: Detection, *, threshold: float | None = None, fdr: float | None = None) -> Figure:
     """Row scores of a table as bars, those of the training rows (judged out of bag) as a line, and a threshold.
 
-    `threshold` is a row score; without one, it is the lowest score that `found.flag(fdr=fdr)` calls a finding. Scores
-    have a logarithmic axis, since a few rows score many times more than the rest.
+    `threshold` is a row score; without one, it is the lowest score that `found.flag(fdr=fdr)` calls a finding, 0.05 by
+    default; after a scan, where no rate holds, there is none. Scores have a logarithmic axis, since a few rows score
+    many times more than the rest.
     """
     if threshold is not None and not np.isfinite(threshold):
         raise ParameterError(f"threshold is {threshold!r}; it must be a finite number.")
     scores, training = found.row_scores, found.judged.model.calibration
-    flagged = found.flag(fdr=fdr) if threshold is None else scores >= threshold
+    if threshold is not None:
+        flagged, chosen = scores >= threshold, f" at or above {threshold:.3g}"
+    elif found.judged.is_own and fdr is None:
+        flagged, chosen = np.zeros(len(scores), dtype=np.bool_), " flagged: a ranking"
+    else:
+        rate = DEFAULT_FDR if fdr is None else fdr
+        flagged, chosen = found.flag(fdr=rate), f" flagged at fdr = {rate:g}"
     line = threshold if threshold is not None else float(scores[flagged].min()) if flagged.any() else None
     edges = _score_edges(np.concatenate([scores, training, [] if line is None else [line]]))
     centres = np.sqrt(edges[:-1] * edges[1:])
     n_flagged = int(flagged.sum())
     counted = "no row" if n_flagged == 0 else "1 row" if n_flagged == 1 else f"{n_flagged:,} rows"
-    counted += f" flagged at fdr = {fdr:g}" if threshold is None else f" at or above {threshold:.3g}"
+    counted += chosen
     figure = new_figure(
         [
             {

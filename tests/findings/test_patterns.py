@@ -120,6 +120,9 @@ def test_after_a_scan_patterns_are_those_of_wrong_cells() -> None:
     for row in range(0, 200, 40):
         carrier[row] = carrier[row][:1] + "x" + carrier[row][1:]
     found = rfod.scan(table.assign(carrier=carrier), n_estimators=10, random_state=0, n_jobs=1)
+    probability = found.cell_probability.copy()
+    probability[np.arange(0, 200, 40), found.judged_columns.index("carrier")] = 0.95  # whatever the decision says
+    found.probabilities.probability = probability
     patterns, cells = found.patterns(), found.suspects()
     sizes = [pattern.n_findings for pattern in patterns]
     assert sum(sizes) == len(cells)
