@@ -31,10 +31,8 @@ TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
 VERSION = "1"  # of the decision; every output names it
 SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (24, 8), (220, 16), (260, 16)  # trees, leaves
-CALIBRATION = (
-    0.86,
-    -0.45,
-)  # slope and shift of the table head's log-odds, so that probabilities hold on families left out
+CALIBRATION = (0.86, -0.37)
+"""Slope and shift of the table head's log-odds, with which probabilities hold on families left out."""
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
     ("dependency", "outlier", "typo", "mixed"), 3.0
