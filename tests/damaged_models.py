@@ -25,7 +25,7 @@ import pyarrow as pa
 import rfod
 
 Members = dict[str, bytes]
-N_FLIPS, N_TRUNCATIONS, N_SWAPS, N_BYTES, N_NUMBERS = 500, 120, 60, 120, 360
+N_FLIPS, N_TRUNCATIONS, N_SWAPS, N_BYTES, N_NUMBERS = 500, 120, 60, 120, 900
 
 
 def unpack(data: bytes) -> Members:
@@ -117,7 +117,7 @@ def no_models(members: Members) -> Iterator[tuple[str, bytes]]:
     yield header("no checksum", lambda h: h["checksums"].pop("trees.words"))
     yield header("wrong checksum", lambda h: h["checksums"].update({"trees.words": "0" * 64}))
     yield header("checksum list", lambda h: h["checksums"].update({"trees.words": []}))
-    for key in ("params", "seed", "features", "checksums", "schema"):
+    for key in ("params", "seed", "features", "checksums", "schema", "evidence"):
         yield header(f"no {key}", lambda h, key=key: h.pop(key))
         yield header(f"{key} null", lambda h, key=key: h.update({key: None}))
     for key in json.loads(members["model.json"])["params"]:
@@ -170,10 +170,11 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
         yield f"{name}: other width", with_array(members, name, npy(np.zeros(array.shape, np.int8)))
         yield f"{name}: one axis more", with_array(members, name, npy(array[..., None]))
         yield f"{name}: scalar", with_array(members, name, npy(array.dtype.type(1)))
-        if name != "calibration":  # a sample: any number of scores will do
+        if name != "calibration" and array.size:  # a sample: any number of scores will do
             yield f"{name}: one more", with_array(members, name, npy(np.concatenate([array, array[-1:]])))
             yield f"{name}: one fewer", with_array(members, name, npy(array[:-1]))
-        yield f"{name}: none", with_array(members, name, npy(array[:0]))
+        if array.size:
+            yield f"{name}: none", with_array(members, name, npy(array[:0]))
         descr = np.lib.format.dtype_to_descr(array.dtype)
         for shape in ("(1000000000000,)", "(-1,)", "(9223372036854775807, 9223372036854775807)", "(10000000000,)"):
             text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
@@ -212,10 +213,43 @@ def no_arrays(members: Members) -> Iterator[tuple[str, bytes]]:
         "column.offsets": [np.nan, -0.5, 1e300],
         "sample.rows": [-1, 10**9, 2**62],
         "sample.codes": [-2, 10**6],
+        "evidence.place": [-1, 10**9, 2**62],
+        "evidence.counts": [-1, 0, 2**62],
+        "evidence.is_number": [0, 2],
+        "evidence.decimals": [-1, 2**62],
+        "evidence.facts": [np.nan, np.inf, -np.inf, 1e300],
+        "form.breaks": [np.nan, np.inf, 0.0, -1.0],
+        "form.floors": [-1, 2**62],
+        "form.n_keys": [-1, 10**9, 2**62, 2**63 - 1],
+        "form.keys": [2**63 - 1],
+        "form.counts": [0, -1, 2**62],
+        "texts.n_values": [-1, 10**9, 2**62, 2**63 - 1],
+        "texts.value_rows": [-1, 0, 1, 2**62],
+        "texts.value_bytes": [-1, 0, 10**9, 2**62],
+        "texts.values": [0xFF, 0xC3],
+        "texts.words": [0xFF, 0xC3],
+        "numbers.n_values": [-1, 0, 2**62],
+        "numbers.negative": [np.nan, -0.5, 1.5],
+        "numbers.quantiles": [np.nan, np.inf, -np.inf, 1e200],
+        "numbers.n_lowest": [-1, 0, 65, 2**62],
+        "numbers.lowest": [np.nan, np.inf, 1e200],
+        "numbers.residuals": [np.nan, np.inf, -1.0],
+        "votes.n_determinants": [-1, 9, 2**62],
+        "votes.column": [-1, 10**6, 2**62],
+        "votes.agreement": [np.nan, -0.5, 1.5],
+        "votes.n_groups": [-1, 0, 10**9, 2**62],
+        "votes.groups": [2**63 - 1],
+        "votes.first_rows": [0, -1, 2**62],
+        "votes.second_rows": [-1, 2**62],
+        "rules.kind": [5, 255],
+        "rules.columns": [-1, 10**6, 2**62],
+        "rules.rows": [-1, 2**62],
+        "rules.resolution": [np.nan, -1.0, 2.0],
     }
     for name, values in absurd.items():
         for value in values:
             array = read(members, name).copy()
+            assert array.size, f"the model has no {name}"
             array.flat[0] = value
             yield f"{name}: first is {value}", with_array(members, name, npy(array))
     for row in range(len(read(members, "lengths"))):
@@ -233,7 +267,7 @@ def odd_numbers(members: Members, rng: np.random.Generator) -> Iterator[tuple[st
     """Single numbers changed at random under a valid checksum: refused, or a model that still scores."""
     unchecked = ("column.fitness", "forest.fitness", "forest.importances", "forest.n_draws", "calibration")
     names = [path.removeprefix("arrays/").removesuffix(".npy") for path in members if path != "model.json"]
-    names = [name for name in names if name not in unchecked] + ["trees.words"] * 11
+    names = [name for name in names if name not in unchecked and read(members, name).size] + ["trees.words"] * 11
     for number in range(N_NUMBERS):
         name = names[number % len(names)]
         array = read(members, name).copy()
@@ -260,6 +294,11 @@ def outcome(path: str, probe: pa.Table, wanted: rfod.Detection) -> str:
     found.top(2)
     found.intervals([0])
     found.blame(0)
+    chance = found.cell_probability
+    if not ((chance >= 0) & (chance <= 1)).all():
+        return "probabilities are no probabilities"
+    found.probabilities.describe([(0, column) for column in range(chance.shape[1])])
+    same &= np.array_equal(chance, wanted.cell_probability)
     return "identical" if same else "altered"
 
 

@@ -32,6 +32,8 @@ ZEROS = {
     "trees.entry_share": np.float32,
 }
 ZEROS |= {"forest.kept": np.int64, "trees.words": np.int64, "calibration": np.float64, "sample.codes": np.int32}
+ZEROS |= {"form.n_keys": np.int64, "form.keys": np.int64, "texts.n_values": np.int64, "texts.values": np.uint8}
+ZEROS |= {"texts.value_bytes": np.int64, "votes.n_groups": np.int64, "votes.groups": np.int64, "rules.kind": np.uint8}
 
 
 def filled_up(data: bytes) -> bytes:
@@ -80,6 +82,15 @@ def arrays(members: Members) -> Iterator[tuple[str, bytes]]:
     for name in ("trees.word_starts", "forest.kept", "trees.words", "trees.leaf_starts", "trees.entry_ends"):
         many = unpack(with_array(many, name, npy(ascending)))
     yield "many small trees", filled_up(pack(many))
+    many = members
+    n_columns = len(json.loads(members["model.json"])["schema"]["columns"])
+    for n_texts in (10**5, 10**6, 10**7):
+        lengths, letters = np.zeros(n_columns, np.int64), np.full(n_texts, ord("a"), np.uint8)
+        lengths[0] = n_texts
+        arrays_of = {"n_values": lengths, "value_rows": np.full(n_texts, 2), "value_bytes": np.ones(n_texts, np.int64)}
+        for name, array in (arrays_of | {"values": letters}).items():
+            many = unpack(with_array(many, f"texts.{name}", npy(array)))
+        yield f"{n_texts:,} short texts", filled_up(pack(many))
 
 
 def facts(members: Members) -> Iterator[tuple[str, bytes]]:

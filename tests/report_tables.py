@@ -24,7 +24,7 @@ HOSTILE = (
 
 
 def found_in_hostile(n_rows: int = 160) -> Detection:
-    """Names, categories and keys that would like to be more than text."""
+    """Names, categories and keys that would like to be more than text; judged by the model that was fitted to them."""
     rng = np.random.default_rng(5)
     codes = rng.integers(len(HOSTILE), size=n_rows)
     columns: dict[str, Any] = {"key " + HOSTILE[0]: [f"{row} {HOSTILE[row % len(HOSTILE)]}" for row in range(n_rows)]}
@@ -37,14 +37,15 @@ def found_in_hostile(n_rows: int = 160) -> Detection:
     return small(column_types={key: "identifier"}).fit_detect(pa.table(columns), key=key)
 
 
-def found_in_mixed(n_rows: int = 200, key: bool = False) -> Detection:
-    """A column of every kind, some with gaps, and a few cells that do not fit."""
+def found_in_mixed(n_rows: int = 200, key: bool = False, own: bool = False) -> Detection:
+    """A column of every kind, some with gaps, and a few cells that do not fit: new rows, or those of the fit itself."""
     columns = mixed_columns(n_rows)
+    clean = pa.table(columns | ({"name": [f"n{row:04d}" for row in range(n_rows)]} if key else {}))
     for row in (3, 50, 77):
         columns["double"][row] = 9.5 - columns["level"][row]
     columns["city"][12] = "Tromsø"
     if key:
         columns["name"] = [f"n{row:04d}" for row in range(n_rows)]
-    return small(column_types={"name": "identifier"} if key else None).fit_detect(
-        pa.table(columns), key="name" if key else None
-    )
+    detector, name = small(column_types={"name": "identifier"} if key else None), "name" if key else None
+    table = pa.table(columns)
+    return detector.fit_detect(table, key=name) if own else detector.fit(clean).detect(table, key=name)

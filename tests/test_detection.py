@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import rfod
 from rfod import ColumnMismatchError, ColumnWarning, ParameterError, SchemaError
 from tables import IN_LIBRARY, as_arrow, as_pandas, as_polars, mixed_columns, small
 
@@ -311,3 +312,97 @@ def test_flags(detector):
         for share in (0, 1, -1, float("nan")):
             with pytest.raises(ParameterError, match=f"{rule} is {share}"):
                 found.flag(**{rule: share})
+
+
+# ------------------------------------------------------------------------------------------------------- wrong cells
+
+
+def misspelt(n_rows=300):
+    """Orders with three misspelt cities and one sum that does not hold."""
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 4, n_rows)
+    city = np.array(["Hamburg", "Bremen", "Rostock", "Stralsund"], dtype=object)[code]
+    net, tax = rng.integers(100, 900, n_rows), rng.integers(1, 99, n_rows)
+    city[[20, 110, 250]] = "Hambxrg", "Brexen", "Rosxock"
+    total = net + tax
+    total[77] *= 10
+    return {"nr": [f"n{row}" for row in range(n_rows)], "zone": (code * 2.5).tolist(), "city": city.tolist()} | {
+        "net": net.tolist(),
+        "tax": tax.tolist(),
+        "total": total.tolist(),
+    }
+
+
+FIELDS_OF_CELLS = ["column", "observed", "suggested", "probability", "kind", "evidence", "reason", "version"]
+
+
+@pytest.fixture(scope="module")
+def scanned():
+    return rfod.scan(pa.table(misspelt()), key="nr", n_estimators=10, n_jobs=1)
+
+
+def test_wrong_cells_are_a_tidy_table(scanned):
+    cells = scanned.wrong_cells(above=0.2)
+    assert cells.column_names == ["row", "nr", *FIELDS_OF_CELLS]
+    probability = cells["probability"].to_pylist()
+    assert probability == sorted(probability, reverse=True)
+    assert min(probability) >= 0.2
+    assert len(cells) == np.count_nonzero(scanned.cell_probability >= 0.2)
+    assert cells["nr"].to_pylist() == [f"n{row}" for row in cells["row"].to_pylist()]
+    of_city = {line["row"]: line for line in cells.to_pylist() if line["column"] == "city"}
+    assert {20, 110, 250} <= set(of_city)
+    assert of_city[110]["suggested"] == "Bremen"
+    assert of_city[110]["reason"].startswith("city is 'Brexen': ")
+    assert of_city[110]["evidence"].split(", ")[0] == of_city[110]["kind"]
+    for row, column, value in zip(cells["row"], cells["column"], probability, strict=True):
+        assert scanned.cell_probability[row.as_py(), scanned.judged_columns.index(column.as_py())] == value
+    assert len(scanned.wrong_cells(above=1.0)) <= len(scanned.wrong_cells()) <= len(cells)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_wrong_cells_are_of_the_callers_library(make, scanned):
+    found = rfod.scan(make(misspelt()), key="nr", n_estimators=10, n_jobs=1).wrong_cells(0.2)
+    assert type(found) is (pa.Table if make is pa.table else make)
+    rows = found["row"].to_pylist() if make is pa.table else list(found["row"])
+    assert rows == scanned.wrong_cells(0.2)["row"].to_pylist()
+
+
+def test_a_key_with_the_name_of_a_field_keeps_apart():
+    columns = misspelt()
+    columns["reason"] = columns.pop("nr")
+    cells = rfod.scan(pa.table(columns), key="reason", n_estimators=5, n_jobs=1).wrong_cells(0.2)
+    assert cells.column_names == ["row", "reason (key)", *FIELDS_OF_CELLS]
+
+
+def test_regularities_are_plain(scanned):
+    rules = {rule.sentence: rule for rule in scanned.regularities()}
+    assert "total = net + tax in 299 of 300 rows" in rules
+    rule = rules["total = net + tax in 299 of 300 rows"]
+    assert (rule.kind, rule.columns, rule.n_rows, rule.exceptions) == ("sum", ("total", "net", "tax"), 300, (77,))
+    assert rule.to_json()["exceptions"] == [77]
+    assert str(rule) == rule.sentence
+
+
+def test_no_rate_for_the_rows_of_the_fit(scanned):
+    for call in (
+        lambda: scanned.flag(fdr=0.05),
+        lambda: scanned.flag_cells(),
+        lambda: scanned.flag_cells(0.1),
+        lambda: scanned.cells(fdr=0.05),
+        lambda: scanned.patterns(fdr=0.05),
+    ):
+        with pytest.raises(ParameterError, match=r"new rows that a fitted model judges(.|\n)*wrong_cells"):
+            call()
+    assert scanned.flag(top=3).sum() == 3
+    assert scanned.flag().tolist() == (scanned.cell_probability >= 0.9).any(axis=1).tolist()
+    with pytest.raises(ParameterError, match="above is 0"):
+        scanned.wrong_cells(above=0)
+
+
+def test_explanations_tell_wrong_cells(scanned):
+    told = scanned.explain(20)
+    wrong = {cell.column: cell for cell in told.wrong}
+    assert [cell.probability for cell in told.wrong] == sorted((c.probability for c in told.wrong), reverse=True)
+    assert all(cell.row == 20 and cell.probability >= 0.5 for cell in told.wrong)
+    assert set(wrong) == {c.column for c in scanned.suspects() if c.row == 20}
+    assert "highest of 300 rows" in told.title

@@ -37,6 +37,7 @@ WRONG = {
     "distance": ["euclid", None, "AGD"],
     "trim": [-0.1, 0.5, 1, "auto", None, True, float("nan")],
     "contamination": [0, 0.6, -1, "some", None, True, float("nan")],
+    "keep_evidence": [0, 1, "yes", None],
     "column_types": ["numeric", ["a"], {"level": 1}, {1: "numeric"}],
     "random_state": [-1, 2**32, 1.5, "seed", True],
     "n_jobs": [0, 1.5, "all", True],

@@ -1,6 +1,6 @@
 """Computes the inputs of the decision for every version of every table of the corpus.
 
-    python -m benchmarks.decision.extract CORPUS --to DIRECTORY [--processes 2] [--mute]
+    python -m benchmarks.decision.extract CORPUS --to DIRECTORY [--processes 2]
 
 A version is written as CSV and read as `rfod scan` reads it. One .npz per version: `inputs` float16 (columns, rows,
 inputs), `order` float16, `codes` int32 (columns, rows), `wrong` int8 (columns, rows; 0 right, else the kind of error).
@@ -29,8 +29,8 @@ from rfod._evidence.profile import WrittenTable
 from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_source
 from rfod._io.source import read_all
-from rfod.params import SCAN_SEED, SCAN_TRIM, Params
-from rfod.pipeline import fit_detect, scan_table
+from rfod.params import SCAN_SEED, Params
+from rfod.pipeline import fit_detect
 
 
 def _shuffled_order(written: WrittenTable) -> NDArray[np.float32]:
@@ -45,9 +45,9 @@ def _shuffled_order(written: WrittenTable) -> NDArray[np.float32]:
     return back
 
 
-def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
+def extract(job: tuple[str, dict[str, Any], str]) -> str:
     """The inputs of one version."""
-    corpus, version, target, mute = job
+    corpus, version, target = job
     path = Path(target) / f"{version['path'].replace('/', '__')}.npz"
     if path.exists():
         return ""
@@ -62,13 +62,16 @@ def extract(job: tuple[str, dict[str, Any], str, bool]) -> str:
             table = read_all(open_source(str(file), ReadOptions())).table
             if table.n_rows != dirty.num_rows or len(table.names) != dirty.num_columns:
                 return f"{version['path']}: read as {table.n_rows} x {len(table.names)}"
-            params = Params(random_state=SCAN_SEED, trim=SCAN_TRIM if mute else 0.0, n_jobs=1)
-            found = scan_table(table, params)[1] if mute else fit_detect(table, params)[1]
+            params = Params(random_state=SCAN_SEED, n_jobs=1)
+            found = fit_detect(table, params)[1]
             collected = collect(found.judged, table)
+            collected.inputs.prepare()
             wrong = pq.read_table(folder / "wrong.parquet")
             np.savez_compressed(
                 path.with_suffix(".tmp.npz"),
-                inputs=np.clip(collected.inputs.values, -6e4, 6e4).astype(np.float16),
+                inputs=np.clip(
+                    np.stack([made.values for made in map(collected.inputs.make, range(len(wrong.columns)))]), -6e4, 6e4
+                ).astype(np.float16),
                 order=collected.order.astype(np.float16),
                 shuffled_order=_shuffled_order(collected.written).astype(np.float16),
                 codes=np.stack([column.codes for column in collected.written.columns]),
@@ -85,14 +88,11 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--to", required=True)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--mute", action="store_true", help="judge twice, likely errors muted in between, as scan does")
     parser.add_argument("--only", default="", help="versions whose path contains this")
     options = parser.parse_args()
     Path(options.to).mkdir(parents=True, exist_ok=True)
     versions = json.loads((Path(options.corpus) / "index.json").read_text())["versions"]
-    jobs = [
-        (options.corpus, version, options.to, options.mute) for version in versions if options.only in version["path"]
-    ]
+    jobs = [(options.corpus, version, options.to) for version in versions if options.only in version["path"]]
     with ProcessPoolExecutor(options.processes) as pool:
         for number, message in enumerate(pool.map(extract, jobs, chunksize=1)):
             if message:

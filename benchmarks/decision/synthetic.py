@@ -2,7 +2,8 @@
 
     python -m benchmarks.decision.synthetic [--seeds 20]
 
-Four sorts of 1,000 rows and 6 columns without any wrong cell; a table counts as loud when `scan` calls a cell wrong (0.9).
+Four sorts of 1,000 rows and 6 columns without any wrong cell; a table counts as loud when `scan` calls a cell wrong
+(probability 0.9 and more).
 """
 
 from __future__ import annotations

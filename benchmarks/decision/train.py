@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.decision.measure import print_measures
-from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS
-from rfod._evidence.decision import FIELDS, SCREENED, Decision, suspect_inputs
+from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs, suspect_inputs
+from rfod._evidence.decision import FIELDS, SCREENED, Decision
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
 

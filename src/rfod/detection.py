@@ -50,6 +50,7 @@ class Detection:
         own_rows: Callable[[Any], EncodedRows] | None = None,
         n_jobs: int | None = None,
         lines: NDArray[np.int64] | None = None,
+        probabilities: CellProbabilities | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
         check_columns(given.names, [] if key is None else [key], "use as key")
@@ -61,6 +62,8 @@ class Detection:
         """Names of all columns that came."""
         self.row_scores: Floats = self.judged.row_scores
         """How anomalous each row is; higher is more anomalous."""
+        self.probabilities = probabilities or CellProbabilities(self.judged, self.judged.table)
+        """How likely each cell is wrong, with the evidence; for reports, its members may change."""
 
     @property
     def key(self) -> str | None:
@@ -214,15 +217,10 @@ class Detection:
 
     # ------------------------------------------------------------------------------------------------------ wrong cells
 
-    @cached_property
-    def probabilities(self) -> CellProbabilities:
-        """How likely each cell is wrong, with the evidence; for reports, its members may change."""
-        return CellProbabilities(self.judged, self.judged.table)
-
     @property
     def has_probabilities(self) -> bool:
         """Whether cells have a probability: rows of the fit, and new rows of a model that keeps evidence."""
-        return self.judged.is_own
+        return self.judged.is_own or self.judged.model.profile is not None
 
     @property
     def cell_probability(self) -> Floats:

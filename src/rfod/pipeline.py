@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.bounds import bounded
-from rfod._evidence.collect import MOST_ROWS, learn_profile
+from rfod._evidence.collect import learn_profile, profiled_rows
+from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._model.executor import Executor, Threads, terminal_progress
-from rfod._model.fit import LeftOut, Trained, train
+from rfod._model.fit import Trained, train
 from rfod._model.judge import judge, read_rows
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import highest, row_means, weights
 from rfod._table.schema import match_columns
 from rfod._table.table import Table, check_columns, open_table
 from rfod.detection import Detection
+from rfod.exceptions import ColumnWarning
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 
@@ -25,8 +29,8 @@ def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
     """Fit and judge one table: which of its own rows and cells do not fit the rest?
 
     Every row is judged only by trees that have not seen it, so a wrong row does not make itself look ordinary. Many
-    wrong cells of one sort would; so what is probably wrong after a first fit, and the tenth of the rows that scores
-    highest (`trim=0.1`), is left out of a second one. `key` names a column that identifies rows; it is left out of the
+    wrong rows of one sort would; so rows are ranked by a second fit without the tenth of the rows that scores highest
+    (`trim=0.1`); cells are judged by the first one. `key` names a column that identifies rows; it is left out of the
     model. `params` are those of `RFOD`; `random_state` is 0 by default, so that two scans of a table agree.
     """
     return scan_table(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
@@ -47,9 +51,9 @@ def _train(fit: _Fit) -> Trained:
     if not fit.params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
-    left_out = LeftOut(_worst_rows(trained.model, cells, fit.params.trim), np.zeros(cells.cell_scores.shape, np.bool_))
+    worst = _worst_rows(trained.model, cells, fit.params.trim)
     del trained, cells  # several times as large as the table
-    return fit.train(left_out)
+    return fit.train(worst)
 
 
 def fit_detect(
@@ -75,16 +79,16 @@ def scan_table(
     lines: NDArray[np.int64] | None = None,
     executor: Executor | None = None,
 ) -> tuple[Model, Detection]:
-    """`fit_detect` with two fits: the worst rows, and cells that are probably wrong after the first, are left out of
-    the second."""
+    """`fit_detect` whose cells are judged by a fit to all rows, and whose row scores come from a second fit without the
+    worst rows (`trim`)."""
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
     trained = fit.train()
     first = fit.judge(trained)
-    left_out = LeftOut(_worst_rows(trained.model, first.judged.cells, params.trim), first.probabilities.muted())
-    if left_out.rows.any() or left_out.cells.any():
-        trained = fit.train(left_out)
-        first = fit.judge(trained)
-    return fit.with_profile(trained, first).model, first
+    left_out = _worst_rows(trained.model, first.judged.cells, params.trim)
+    if not left_out.any():
+        return fit.with_profile(trained, first).model, first
+    trained = fit.train(left_out)
+    return fit.with_profile(trained, first).model, fit.judge(trained, first.probabilities)
 
 
 def _worst_rows(model: Model, cells: JudgedCells, share: float) -> NDArray[np.bool_]:
@@ -93,7 +97,7 @@ def _worst_rows(model: Model, cells: JudgedCells, share: float) -> NDArray[np.bo
     return highest(row_scores, int(share * len(row_scores)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Fit:
     """A table to learn from, and how."""
 
@@ -103,12 +107,21 @@ class _Fit:
     executor: Executor
     lines: NDArray[np.int64] | None = None
 
-    def train(self, left_out: LeftOut | None = None) -> Trained:
-        types, seed = _column_types(self.table, self.params, self.key), draw_seed(self.params.random_state)
-        with terminal_progress(bool(self.params.verbose)) as progress:
-            return train(self.table, types, self.params, seed, self.executor, progress, left_out)
+    @cached_property
+    def seed(self) -> int:
+        """One for all fits."""
+        return draw_seed(self.params.random_state)
 
-    def judge(self, trained: Trained) -> Detection:
+    def train(self, left_out: NDArray[np.bool_] | None = None) -> Trained:
+        """Fit a model, without the rows that are left out."""
+        types = _column_types(self.table, self.params, self.key)
+        with terminal_progress(bool(self.params.verbose)) as progress, warnings.catch_warnings():
+            if left_out is not None:  # the first fit has said it
+                warnings.simplefilter("ignore", ColumnWarning)
+            return train(self.table, types, self.params, self.seed, self.executor, progress, left_out)
+
+    def judge(self, trained: Trained, probabilities: CellProbabilities | None = None) -> Detection:
+        """The rows of the table; how likely its cells are wrong may come from another fit to it."""
         with terminal_progress(bool(self.params.verbose)) as progress:
             judged = judge(trained.model, trained.rows, self.executor, progress)
         return Detection(
@@ -119,13 +132,14 @@ class _Fit:
             own_rows=trained.rows.take,
             n_jobs=self.params.n_jobs,
             lines=self.lines,
+            probabilities=probabilities,
         )
 
     def with_profile(self, trained: Trained, found: Detection | None = None) -> Trained:
         """The model with the evidence that it keeps; `found` are its own rows, where they were judged."""
         if not self.params.keep_evidence:
             return trained
-        if found is not None and len(found) <= MOST_ROWS:
+        if found is not None and len(found) == len(profiled_rows(trained.model)):
             profile = bounded(found.probabilities.collected.profile)
         else:
             profile = learn_profile(trained.model, self.table, trained.rows, self.executor)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rfod._engine.scoring import score_columns
+from rfod._engine.scoring import CELL_FIELDS, score_columns
 from rfod._evidence.stored import load_model
-from rfod._findings.findings import FIELDS
 from rfod._model.model import Model
 from rfod._table.table import listed
 from rfod.detector import RFOD
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 RUN = 65_536  # copies of one row that are numbered at a time
 _HASH = ["rfod hash 0", "rfod hash 1"]
 _KEY = "rfod key"
-_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in FIELDS))
+_CELLS = "cells array<struct<{}>>".format(", ".join(f"{field.name}: {field.type}" for field in CELL_FIELDS))
 
 
 def fit(dataframe: DataFrame, sample_rows: int = FIT_SAMPLE_ROWS, **params: Any) -> RFOD:
@@ -67,7 +66,8 @@ def score(model: RFOD | Model | str | os.PathLike[str], dataframe: DataFrame, ce
     DataFrame
         The columns of `dataframe` and `score` (double; higher is more anomalous) and `p_value` (double). With `cells`
         also `cells`, an array of structs, most surprising first: the cells with a surprise of at least 2, with the
-        fields column, observed, expected, score, weight, p_value, surprise, kind and suggestion (docs/formats.md).
+        fields column, observed, expected, score, weight, p_value, surprise, kind, suggestion and probability, which is
+        null where the model keeps no evidence (docs/formats.md).
     """
     _check_installed()
     from pyspark.sql.types import StructType

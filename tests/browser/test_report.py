@@ -14,7 +14,7 @@ import rfod
 from make_shipments import make_shipments
 from report_tables import HOSTILE, SCRIPT, found_in_hostile, found_in_mixed
 from rfod import Detection
-from rfod._views.summary import printable
+from rfod._views.distribution import printable
 
 DATA = Path(os.environ.get("RFOD_DATA") or Path(__file__).parents[3] / "shared" / "data")
 ROWS = "#finding-table tbody tr"

@@ -76,7 +76,7 @@ def test_frame_is_of_the_callers_library(detector: rfod.RFOD) -> None:
         found = rfod.self_check(detector, make(predictable(300)), kinds=["swap"]).frame()
         assert type(found) is (pa.Table if make is pa.table else make)
         told[make] = found if make is pd.DataFrame else found.to_pandas()
-    names = ["column", "kind", "n_errors", "n_found", "recall", "n_collateral", "n_false"]
+    names = ["column", "kind", "n_errors", "n_found", "recall", "n_collateral", "n_false", "n_probable"]
     assert list(told[pd.DataFrame].columns) == names
     for other in (pl.DataFrame, pa.table):
         assert told[other][names[2:]].to_numpy().tolist() == told[pd.DataFrame][names[2:]].to_numpy().tolist()

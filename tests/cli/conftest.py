@@ -82,3 +82,27 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = orders(3000, seed=1)
     RFOD(n_estimators=10, random_state=0, column_types={"order_id": "identifier"}, n_jobs=1).fit(table).save(path)
     return path
+
+
+MISSPELT = (7, 90, 200, 300)
+NO_NUMBERS = (15, 33, 61, 140, 222, 301, 333, 350)
+
+
+def dirty_orders() -> pa.Table:
+    """Orders with misspelt cities and weights that are no numbers."""
+    table = orders()
+    city = ["Hamburg" if service == "express" else "Wien" for service in table["service"].to_pylist()]
+    weight = [str(value) for value in table["weight"].to_pylist()]
+    for row in MISSPELT:
+        city[row] = city[row].replace("n", "x").replace("m", "x")
+    for row in NO_NUMBERS:
+        weight[row] = weight[row].replace(".", "x")
+    table = table.set_column(table.column_names.index("weight"), "weight", pa.array(weight))
+    return table.append_column("city", pa.array(city))
+
+
+@pytest.fixture(scope="session")
+def dirty_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dirty") / "dirty.csv"
+    pyarrow.csv.write_csv(dirty_orders(), path)
+    return path

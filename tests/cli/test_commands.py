@@ -19,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from rfod import load, scan
+from rfod import load
 
 ROWS = ["row", "line", "score", "p_value", "flagged", "cells"]
 CELLS = [
@@ -38,54 +38,26 @@ CELLS = [
 FEW = ("--trees", "10", "--jobs", "1")
 
 
-def test_scan_shows_what_is_wrong(rfod: Any, orders_csv: Path) -> None:
-    ran = rfod("scan", orders_csv, "--key", "order_id", "--top", "3", *FEW)
-    assert ran.code == 0, ran.err
-    lines = ran.out.splitlines()
-    assert lines[0] == "1. order_id A00123 (line 125)"
-    assert lines[1].startswith("   price is ")
-    assert "; expected " in lines[1]
-    assert "\x1b" not in ran.out + ran.err
-    assert "400 rows, 4 columns judged; 3 flagged" in ran.err
-    assert "reading 0." in ran.err
-    assert "forests " in ran.err
-
-
-def test_scan_names_lines_without_a_key(rfod: Any, orders_csv: Path) -> None:
-    out = rfod("scan", orders_csv, "--top", "1", *FEW).out.splitlines()
-    assert out[0] == "1. line 125"  # row 123, the header, and lines count from 1
-
-
-def test_scan_is_the_library(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
-    rfod("scan", orders_csv, "--key", "order_id", "-o", tmp_path / "rows.parquet", *FEW)
-    written = pq.read_table(tmp_path / "rows.parquet")
-    assert written.column_names == ["row", "line", "key", *ROWS[2:]]
-    found = scan(pyarrow.csv.read_csv(orders_csv), key="order_id", n_estimators=10, random_state=0)
-    assert np.array_equal(written.column("score").to_numpy(), found.row_scores)
-    assert np.array_equal(written.column("flagged").to_numpy(), found.flag())
-    assert written.column("key").to_pylist() == found.keys.to_pylist()
-
-
-def test_json(rfod: Any, orders_csv: Path) -> None:
-    summary = json.loads(rfod("scan", orders_csv, "--top", "2", "--json", *FEW).out)
-    assert summary["n_rows"] == 400
-    assert summary["n_flagged"] == 2
-    assert summary["findings"][0]["line"] == 125
-    blamed = [cell for cell in summary["findings"][0]["cells"] if cell["blamed"]]
-    assert [cell["column"] for cell in blamed] == ["price"]
-    assert "expected" in blamed[0]["sentence"]
-    assert set(summary["seconds"]) == {"reading", "forests", "findings"}
-
-
 def test_quiet(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     ran = rfod("scan", orders_csv, "-q", "-o", tmp_path / "out.csv", *FEW)
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     assert (tmp_path / "out.csv").exists()
 
 
-def test_fail_above(rfod: Any, orders_csv: Path) -> None:
-    assert rfod("scan", orders_csv, "--top", "8", "--fail-above", "0.02", "-q", *FEW).code == 0
-    assert rfod("scan", orders_csv, "--top", "9", "--fail-above", "0.02", "-q", *FEW).code == 3
+def test_fail_above(rfod: Any, model: Path, orders_csv: Path) -> None:
+    assert rfod("score", model, orders_csv, "--top", "8", "--fail-above", "0.02", "-q").code == 0
+    assert rfod("score", model, orders_csv, "--top", "9", "--fail-above", "0.02", "-q").code == 3
+
+
+def test_fail_above_cells(rfod: Any, model: Path, orders_csv: Path) -> None:
+    found = load(model).detect(pyarrow.csv.read_csv(orders_csv).drop_columns("order_id"))
+    n_wrong = int((found.cell_probability >= 0.9).sum())
+    for batch_rows in (400, 37):
+        ran = rfod("score", model, orders_csv, "--fail-above-cells", n_wrong, "--batch-rows", batch_rows)
+        assert ran.code == 0, ran.err
+        assert f"wrong cells: {n_wrong:,}" in ran.err
+    if n_wrong:
+        assert rfod("score", model, orders_csv, "--fail-above-cells", n_wrong - 1, "-q").code == 3
 
 
 def test_fit_score_inspect(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
@@ -204,8 +176,9 @@ def test_query(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     [
         (["scan", "none.csv"], 1, "error: none.csv: there is no such file."),
         (["scan"], 2, "name one table"),
-        (["scan", "{csv}", "--fdr", "2"], 2, "between 0 and 1"),
-        (["scan", "{csv}", "--fdr", "0.1", "--top", "3"], 2, "give one of --fdr, --top and --contamination"),
+        (["scan", "{csv}", "--fdr", "0.1"], 2, "no rate holds in a scan"),
+        (["scan", "{csv}", "--fail-above", "0.1"], 2, "Hint: --fail-above-cells N counts wrong cells"),
+        (["scan", "{csv}", "--above", "2"], 2, "above 0 and at most 1"),
         (["scan", "{csv}", "--type", "price"], 2, "is not COLUMN=KIND"),
         (["scan", "{csv}", "--type", "prise=numeric"], 1, "did you mean 'price' for 'prise'?"),
         (["scan", "{csv}", "--key", "order"], 1, "no column 'order' to use as key. Hint: did you mean 'order_id'?"),

@@ -109,6 +109,27 @@ def test_gaps_have_a_condition_too() -> None:
 
 def test_without_findings_there_are_no_patterns() -> None:
     table = parcels(60, seed=2)
-    found = rfod.scan(table, n_estimators=10, random_state=0, n_jobs=1)
+    found = small(n_estimators=10).fit(table).detect(table)
     assert found.flag(fdr=1e-9).sum() == 0
     assert found.patterns(fdr=1e-9) == []
+
+
+def test_after_a_scan_patterns_are_those_of_wrong_cells() -> None:
+    table = parcels(600, seed=2)
+    carrier = table["carrier"].astype(object).copy()
+    for row in range(0, 200, 40):
+        carrier[row] = carrier[row][:1] + "x" + carrier[row][1:]
+    found = rfod.scan(table.assign(carrier=carrier), n_estimators=10, random_state=0, n_jobs=1)
+    patterns, cells = found.patterns(), found.suspects()
+    sizes = [pattern.n_findings for pattern in patterns]
+    assert sum(sizes) == len(cells)
+    assert sizes == sorted(sizes, reverse=True)
+    assert {(row, pattern.column) for pattern in patterns for row in pattern.rows} == {(c.row, c.column) for c in cells}
+    assert any(pattern.column == "carrier" for pattern in patterns)
+    for pattern in patterns:
+        own = [cell for cell in cells if cell.column == pattern.column and cell.row in pattern.rows]
+        assert len({(cell.kind, cell.sort) for cell in own}) == 1
+        assert pattern.sentence.endswith(f"{pattern.column} {pattern.what}")
+        assert json.loads(json.dumps(pattern.to_json()))["example"]["column"] == pattern.column
+    with pytest.raises(rfod.ParameterError, match="new rows"):
+        found.patterns(fdr=0.1)

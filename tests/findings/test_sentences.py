@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import rfod
 from rfod._findings.patterns import find_patterns
-from rfod._findings.wording import Evidence, evidence_words
+from rfod._findings.wording import Evidence, evidence_words, rank_words, rarity_words
 from tables import small
 
 N_ROWS = 1200
@@ -107,15 +108,53 @@ def test_part_of_a_date(found: Any) -> None:
 
 
 def test_whole_row(found: Any) -> None:
-    told = found.explain(3)
+    told = replace(found.explain(3), wrong=())
     lines = str(told).splitlines()
-    assert re.fullmatch(r"Row 3, score [\d.e+]+: about 1 in [\d,]+ ordinary rows is as unusual", lines[0])
+    unusual = r"(about 1 in [\d,]+ ordinary rows is|fewer than 1 in [\d,]+ ordinary rows are) as unusual"
+    assert re.fullmatch(r"Row 3, score [\d.e+]+: " + unusual, lines[0])
     assert lines[1].startswith("- price is 300; ")
     assert lines[2] == "With the expected price the row would be ordinary."
     assert told.cells[0].blamed
     assert told.ordinary
     surprise = [cell.surprise for cell in told.cells if not cell.blamed]
     assert surprise == sorted(surprise, reverse=True)
+
+
+def test_wrong_cells_come_first(found: Any) -> None:
+    explained = found.explain(3)
+    cells = [cell for cell in found.suspects(0.001) if cell.row == 3][:2]
+    sure, unsure = replace(cells[0], probability=0.97), replace(cells[-1], probability=0.6)
+    lines = str(replace(explained, wrong=(sure, unsure))).splitlines()
+    assert lines[0] == explained.title
+    assert lines[1:5] == ["Wrong:", f"- {sure.sentence}", "Worth a check:", f"- {unsure.sentence}"]
+    assert lines[5] == "By its forests:"
+    assert sure.sentence.endswith("(probability 0.97)")
+    plain = replace(explained, wrong=(sure,)).to_json()
+    assert plain["wrong_cells"][0]["probability"] == 0.97
+
+
+@pytest.mark.parametrize(
+    ("p_value", "n_training", "words"),
+    [
+        (0.4, 100, "40 % of ordinary rows are as unusual"),
+        (0.02, 100, "about 1 in 50 ordinary rows is as unusual"),
+        (1e-9, 62, "fewer than 1 in 62 ordinary rows are as unusual"),
+        (0.0, 4000, "fewer than 1 in 4,000 ordinary rows are as unusual"),
+    ],
+)
+def test_rarity_is_claimed_as_far_as_training_rows_can_tell(p_value: float, n_training: int, words: str) -> None:
+    assert rarity_words(p_value, n_training) == words
+
+
+def test_rows_of_the_fit_have_a_rank() -> None:
+    assert [rank_words(rank, 1000) for rank in (1, 2, 3, 11, 22, 104)] == [
+        "the highest of 1,000 rows",
+        "the 2nd highest of 1,000 rows",
+        "the 3rd highest of 1,000 rows",
+        "the 11th highest of 1,000 rows",
+        "the 22nd highest of 1,000 rows",
+        "the 104th highest of 1,000 rows",
+    ]
 
 
 def test_blame_comes_first(found: Any) -> None:

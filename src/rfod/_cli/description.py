@@ -21,6 +21,7 @@ from rfod._model.persist import FORMAT_VERSION
 from rfod.params import Params
 
 _WIDE = 120
+_RULES_SHOWN = 5
 
 
 def print_description(console: Console, summary: dict[str, Any]) -> None:
@@ -38,8 +39,14 @@ def print_description(console: Console, summary: dict[str, Any]) -> None:
     lines["parameters"] = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
     if summary["left_out"]:
         lines["left out"] = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
+    lines["evidence"] = _evidence_text(summary["evidence"])
     for label, text in lines.items():
         console.print(Text(f"{label:<12}{shown(text)}"))
+    rules = summary["evidence"]["regularities"] if summary["evidence"] else []
+    for number, rule in enumerate(rules[:_RULES_SHOWN]):
+        console.print(Text(f"{'' if number else 'rules':<12}{shown(rule)}"))
+    if len(rules) > _RULES_SHOWN:
+        console.print(Text(f"{'':<12}... and {len(rules) - _RULES_SHOWN} more, in --json"))
     console.print()
     console.print(_columns_table(summary["columns"], narrow=console.width < _WIDE))
     console.print(Text("fit: R² of numbers, AUC of categories, on rows the trees had not seen.", style="dim"))
@@ -107,8 +114,33 @@ def describe(model: Model, path: str) -> dict[str, Any]:
             if name in ("n_estimators", "random_state") or value != defaults.get(name)
         },
         "left_out": dict(model.schema.left_out),
+        "evidence": _evidence(model),
         "columns": columns,
     }
+
+
+def _evidence(model: Model) -> dict[str, Any] | None:
+    """What the model keeps of its training table as evidence on cells of new rows."""
+    if model.profile is None:
+        return None
+    columns, names = model.profile.columns, model.profile.names
+    return {
+        "n_rows": columns[0].n_rows,
+        "n_texts": {column.name: len(column.frequent) for column in columns},
+        "determined_by": {
+            names[c]: [names[vote.column] for vote in votes]
+            for c, votes in enumerate(model.profile.determinants)
+            if votes
+        },
+        "regularities": [rule.text(names) for rule in model.profile.regularities],
+    }
+
+
+def _evidence_text(evidence: dict[str, Any] | None) -> str:
+    if evidence is None:
+        return "none; cells of new rows get no probability"
+    n_texts = sum(evidence["n_texts"].values())
+    return f"counts of {len(evidence['n_texts'])} columns over {evidence['n_rows']:,} rows, {n_texts:,} values as text"
 
 
 def _values_text(n_distinct: int, categories: tuple[Any, ...], fact: dict[str, Any]) -> str:

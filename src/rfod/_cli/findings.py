@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
+from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.explanations import CellExplanation, RowExplanation
 from rfod._findings.findings import FIELDS, Findings, Positions, Rule
 from rfod.detection import Detection
@@ -81,9 +82,10 @@ def rows_schema(key_type: pa.DataType | None) -> pa.Schema:
     return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
 
 
-def cells_schema(key_type: pa.DataType | None) -> pa.Schema:
-    """One line per scored cell of a finding."""
-    return pa.schema([*place_fields(key_type), *FIELDS])
+def cells_schema(key_type: pa.DataType | None, with_evidence: bool = True) -> pa.Schema:
+    """One line per scored cell of a finding; how likely it is wrong where the model keeps evidence."""
+    evidence = [pa.field("probability", pa.float64()), pa.field("suggested", pa.string())] if with_evidence else []
+    return pa.schema([*place_fields(key_type), *FIELDS, *evidence])
 
 
 def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
@@ -101,7 +103,10 @@ def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
 
 
 def cells_table(found: Detection, picked: Positions) -> pa.Table:
-    """The scored cells of some rows."""
+    """The scored cells of some new rows."""
     findings = Findings.of_mask(found.judged, picked, ~np.isnan(found.cell_scores))
     columns = found.labels.columns(findings.rows) | findings.arrays()
-    return pa.table(columns, schema=cells_schema(found.labels.key_type))
+    if found.has_probabilities:
+        chance, suggested = judge_cells(found.judged, findings.rows, findings.columns)
+        columns |= {"probability": pa.array(chance), "suggested": pa.array(suggested, pa.string())}
+    return pa.table(columns, schema=cells_schema(found.labels.key_type, found.has_probabilities))

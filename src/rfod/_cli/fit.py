@@ -28,6 +28,12 @@ def fit(
         metavar="FOLDER",
         help="Keep the results of finished tasks there: the same command goes on after it was killed.",
     ),
+    no_evidence: bool = typer.Option(
+        False,
+        "--no-evidence",
+        help="Keep no counts, frequent values and rules of the table in the model. Cells of new rows then get no "
+        "probability of being wrong.",
+    ),
     quiet: bool = options.QUIET,
     reading: Reading,
     batch_rows: int = options.BATCH,
@@ -37,6 +43,7 @@ def fit(
 
     Example: rfod fit train.parquet -o orders.rfod
     """
+    from collections.abc import Sequence
     from dataclasses import replace
 
     from rfod._cli.console import Reporter, naming
@@ -57,11 +64,16 @@ def fit(
     check_output(output, [table])
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
+
+    def params_for(names: Sequence[str]) -> Params:
+        params = learning.params(names, read_options.kinds, Params.trim, reporter.draws)
+        return replace(params, keep_evidence=not no_evidence)
+
     if not isinstance(source, ColumnarSource) and (engine != LOCAL or checkpoint is not None):
         raise not_columnar(source.name)
     with open_engine(engine, learning.jobs) as executor, naming(source.name):
         if isinstance(source, ColumnarSource):
-            params = learning.params(source.schema.names, read_options.kinds, Params.trim, reporter.draws)
+            params = params_for(source.schema.names)
             if checkpoint is not None:
                 executor = Checkpointed(executor, checkpoint, fit_job(source, params, key, sample_rows))
             with reporter.stage("reading"), terminal_progress(reporter.draws) as progress:
@@ -70,7 +82,7 @@ def fit(
             stats = SourceStats(source.name)
             sample, n_seen = sample_table(source, reporter, sample_rows, learning.seed, stats)
             stats.n_sampled = sample.rows.num_rows if sample.rows.num_rows < n_seen else None
-            params = learning.params(sample.rows.column_names, read_options.kinds, Params.trim, reporter.draws)
+            params = params_for(sample.rows.column_names)
         rows, n_rows = sample.rows, stats.n_rows
         if stats.n_sampled:
             reporter.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {n_rows:,} rows is fitted.")

@@ -32,7 +32,7 @@ from rfod._table.table import check_columns
 from rfod._table.values import family, parse_arrow_type
 from rfod.pipeline import detect
 
-_TEXT = "as written: "
+_TEXT = "\0text of "  # no column that was read begins like this
 
 
 def open_model(path: str) -> Model:
@@ -86,14 +86,14 @@ def sample_table(
     with reporter.stage("reading"), reporter.bar("reading", source) as advance, closing(source.batches()) as batches:
         for batch in batches:
             places = np.arange(n_seen, n_seen + batch.rows.num_rows)
-            sampler.add(batch.rows, row_keys(seed, "", places), places)
+            sampler.add(_with_texts(batch), row_keys(seed, "", places), places)
             n_seen, sampler.readings = n_seen + len(places), batch.readings
             if stats is not None:
                 stats.add(batch)
             advance(batch.rows.num_rows)
         if not n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        sample = Batch(sampler.rows(), 0, readings=sampler.readings)
+        sample = _sampled(sampler)
     reporter.notes_of(source)
     return sample, n_seen
 
@@ -119,18 +119,26 @@ def read_or_sample(
     reporter.notes_of(source)
     if n_seen <= n_rows:
         return joined(batches), None
-    both, places = sampler.rows(), sampler.places
-    names = [name for name in both.column_names if not name.startswith(_TEXT)]
-    texts = both.drop_columns(names).rename_columns([name[len(_TEXT) :] for name in both.column_names[len(names) :]])
-    return Batch(both.select(names), 0, texts=texts, readings=sampler.readings), places
+    return _sampled(sampler), sampler.places
+
+
+def _sampled(sampler: RowSample) -> Batch:
+    """The sample of rows that came by `_with_texts`."""
+    rows = sampler.rows()
+    n_columns = sum(not name.startswith(_TEXT) for name in rows.column_names)
+    texts = rows.select(range(n_columns, rows.num_columns))
+    texts = texts.rename_columns([name.removeprefix(_TEXT) for name in texts.column_names])
+    return Batch(
+        rows.select(range(n_columns)), 0, texts=texts if texts.num_columns else None, readings=sampler.readings
+    )
 
 
 def _with_texts(batch: Batch) -> pa.Table:
-    """The rows, and beside them the columns that were parsed as they were written."""
-    rows, texts = batch.rows, batch.texts
-    if texts is not None:
-        for name in texts.column_names:
-            rows = rows.append_column(_TEXT + name, texts.column(name))
+    """The rows, and behind them the columns that were parsed, as they were written."""
+    rows = batch.rows
+    if batch.texts is not None:
+        for name in batch.texts.column_names:
+            rows = rows.append_column(f"{_TEXT}{name}", batch.texts.column(name))
     return rows
 
 

@@ -143,8 +143,8 @@ def scan(
     elif is_listed and show_entries:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
     reporter.say(
-        f"{source.name}: {findings.n_rows:,} rows, {len(found.judged_columns)} columns judged; {findings.n_wrong:,} "
-        f"cells wrong, {findings.n_worth_a_check:,} worth a check. {reporter.times()}."
+        f"{source.name}: {findings.n_rows:,} rows, {len(found.judged_columns)} columns judged; wrong cells: "
+        f"{findings.n_wrong:,}, worth a check: {findings.n_worth_a_check:,}. {reporter.times()}."
     )
     written = [path for path in (output, report) if path not in (None, "-")]
     if written:

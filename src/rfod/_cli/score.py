@@ -72,6 +72,8 @@ def score(
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}
+    if fitted.profile is not None and (cells or fail_above_cells is not None):
+        needed |= set(fitted.profile.names)  # columns without a forest are judged too
     read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
     if engine is not None:
         from rfod._cli.directory import score_directory
@@ -121,7 +123,7 @@ def score(
         )
         is_above |= fail_above is not None and answers.n_flagged > fail_above * answers.n_rows
         if fail_above_cells is not None:
-            reporter.say(f"{source.name}: {answers.n_wrong:,} cells wrong (probability 0.9 and more).")
+            reporter.say(f"{source.name}: wrong cells: {answers.n_wrong:,} (probability 0.9 and more).")
             is_above |= answers.n_wrong > fail_above_cells
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))

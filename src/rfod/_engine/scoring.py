@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from rfod._engine.cut_off import CutOff, find_cut_off
 from rfod._evidence.stored import save_model
+from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.findings import FIELDS, RARE, Findings, Rule
 from rfod._io.columnar import ColumnarSource, FilePart
 from rfod._io.interface import InputError, OutputError
@@ -33,6 +34,8 @@ from rfod.pipeline import detect
 MANIFEST = "_manifest.json"
 """Written last; readers of Parquet folders pass over names with an underscore."""
 MANIFEST_FORMAT = 1
+CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
+"""Of an unusual cell."""
 _METADATA = b"rfod"
 
 
@@ -159,9 +162,12 @@ def _unusual_cells(found: Detection) -> pa.ListArray:
     """Per row, its unusual cells as structs, most surprising first."""
     rows, columns = np.nonzero(found.surprise >= RARE)
     order = np.lexsort((columns, -found.surprise[rows, columns], rows))
-    arrays = Findings(found.judged, rows[order], columns[order]).arrays()
+    rows, columns = rows[order], columns[order]
+    arrays = Findings(found.judged, rows, columns).arrays()
+    chance = judge_cells(found.judged, rows, columns)[0] if found.has_probabilities else pa.nulls(len(rows))
+    arrays["probability"] = pa.array(chance, pa.float64())
     starts = np.searchsorted(rows, np.arange(len(found) + 1)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=list(FIELDS)))
+    return pa.ListArray.from_arrays(pa.array(starts), pa.StructArray.from_arrays(arrays.values(), fields=CELL_FIELDS))
 
 
 # ------------------------------------------------------------------------------------------------ what is there already

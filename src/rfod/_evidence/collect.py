@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.bounds import bounded
-from rfod._evidence.context import ORDER_INPUTS, order_inputs
-from rfod._evidence.inputs import CellInputs, cell_inputs
+from rfod._evidence.bounds import bounded, fair_limit
+from rfod._evidence.context import order_inputs
+from rfod._evidence.inputs import CellInputs
 from rfod._evidence.profile import (
     RESIDUAL_ROWS,
     Profile,
@@ -29,7 +29,9 @@ from rfod._model.model import Model
 from rfod._table.table import Table
 from rfod.exceptions import ParameterError
 
-MOST_ROWS = 200_000  # of the training table that a kept profile is made from
+MOST_ROWS = 200_000  # of the training table that a kept profile is made from, ...
+MOST_DISTINCT = 500_000  # ... or so many that all columns together have this many distinct values, ...
+LEAST_ROWS = 20_000  # ... but always these: the decision was learned on tables of up to so many rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +45,12 @@ class Collected:
     @cached_property
     def inputs(self) -> CellInputs:
         """The inputs of the decision."""
-        return cell_inputs(self.profile, self.written, self.judged)
+        return CellInputs(self.profile, self.written, self.judged)
 
-    @cached_property
+    @property
     def order(self) -> NDArray[np.float32]:
-        """(columns, rows, ORDER_INPUTS): only of a training table; new rows are judged each by itself."""
-        if self.judged.is_own:
-            return order_inputs(self.written)
-        return np.zeros((len(self.written.columns), len(self.judged), len(ORDER_INPUTS)), dtype=np.float32)
+        """(columns, rows, ORDER_INPUTS): all at once, for small training tables."""
+        return order_inputs(self.written)
 
 
 def judged_names(model: Model, table: Table) -> tuple[str, ...]:
@@ -75,9 +75,18 @@ def collect(judged: JudgedTable, table: Table) -> Collected:
     return Collected(profile, read_new(table, profile, judged), judged)
 
 
+def profiled_rows(model: Model) -> NDArray[np.intp]:
+    """Rows of the training table that a kept profile is made from. The time goes with distinct values, so that fewer
+    rows are taken where nearly all values differ."""
+    distinct = {column.name: column.n_distinct for column in model.schema.columns}
+    n_rows = model.schema.n_rows
+    fair = fair_limit([distinct.get(name, n_rows) for name in model.schema.names], MOST_DISTINCT)
+    return evenly(n_rows, min(MOST_ROWS, max(fair, LEAST_ROWS)))
+
+
 def learn_profile(model: Model, table: Table, rows: EncodedRows, executor: Executor) -> Profile:
-    """What a model keeps of its training table: the profile of at most `MOST_ROWS` of its rows, bounded in size."""
-    kept = evenly(len(rows), MOST_ROWS)
+    """What a model keeps of its training table: the profile of `profiled_rows`, bounded in size."""
+    kept = profiled_rows(model)
     sample = evenly(len(kept), RESIDUAL_ROWS)
     cells = judge(model, rows.take(kept[sample]), executor, with_distances=False)
     columns = read_texts(table, judged_names(model, table), None if len(kept) == len(rows) else kept)

@@ -25,10 +25,17 @@ SUSPECT_INPUTS = (
 )
 CONTEXT_INPUTS = (*ORDER_INPUTS, *SUSPECT_INPUTS)
 MOST_ODDS = 8.0
+NO_OTHER = -13.0  # log-odds that stand for the other cells of a row where there is one column only
+LEAST_ROWS = 10  # that say something of the order
 
 
 def order_inputs(written: WrittenTable) -> NDArray[np.float32]:
-    """(columns, rows, ORDER_INPUTS).
+    """(columns, rows, ORDER_INPUTS): all at once, for small tables."""
+    return np.stack([column_order(written, c) for c in range(len(written.columns))])
+
+
+def column_order(written: WrittenTable, c: int) -> NDArray[np.float32]:
+    """(rows, ORDER_INPUTS) of a column.
 
     * between        where both neighbours share a value: log-odds that cells have it too, positive for a cell that
                      does not, negative for one that does
@@ -36,69 +43,87 @@ def order_inputs(written: WrittenTable) -> NDArray[np.float32]:
     * step           distance from the mean of the neighbours, in typical steps (log)
     * smoothness     how much smaller a typical step is than the spread of the column
     """
-    n_rows = len(written.columns[0].codes)
-    found = np.zeros((len(written.columns), n_rows, len(ORDER_INPUTS)), dtype=np.float32)
-    if n_rows < 10:
+    codes, values = written.columns[c].codes, written.numbers[c]
+    n_rows = len(codes)
+    found = np.zeros((n_rows, len(ORDER_INPUTS)), dtype=np.float32)
+    if n_rows < LEAST_ROWS:
         return found
-    for c, column in enumerate(written.columns):
-        before, own, after = column.codes[:-2], column.codes[1:-1], column.codes[2:]
-        between = before == after
-        n_between = int(between.sum())
-        if n_between >= 10:
-            share = float(np.mean(own[between] == before[between]))
-            odds = np.clip(np.log((share * n_between + 0.5) / ((1 - share) * n_between + 0.5)), -MOST_ODDS, MOST_ODDS)
-            found[c, 1:-1, 0] = np.where(between, np.where(own == before, -odds, odds), 0.0)
-            found[c, :, 1] = n_between / n_rows
-        values = written.numbers[c]
-        if values is None:
-            continue
+    before, own, after = codes[:-2], codes[1:-1], codes[2:]
+    between = before == after
+    n_between = int(between.sum())
+    if n_between >= LEAST_ROWS:
+        share = float(np.mean(own[between] == before[between]))
+        odds = np.clip(np.log((share * n_between + 0.5) / ((1 - share) * n_between + 0.5)), -MOST_ODDS, MOST_ODDS)
+        found[1:-1, 0] = np.where(between, np.where(own == before, -odds, odds), 0.0)
+        found[:, 1] = n_between / n_rows
+    if values is None:
+        return found
+    with np.errstate(all="ignore"):  # numbers near the ends of the scale
         step = np.abs(values[1:-1] - (values[:-2] + values[2:]) / 2)
         known = np.isfinite(step)
-        if np.count_nonzero(known) < 10:
-            continue
+        if np.count_nonzero(known) < LEAST_ROWS:
+            return found
         typical = float(np.median(step[known]))
         spread = float(np.nanmedian(np.abs(values - np.nanmedian(values))))
         if spread > 0:
             unit = max(typical, 0.01 * spread)
-            found[c, 1:-1, 2] = np.log1p(np.minimum(np.where(known, step, 0.0) / unit, 1e6))
-            found[c, :, 3] = max(0.0, 1 - typical / spread)
+            found[1:-1, 2] = np.log1p(np.minimum(np.where(known, step, 0.0) / unit, 1e6))
+            found[:, 3] = max(0.0, 1 - typical / spread)
     return found
+
+
+class Suspicion:
+    """How suspicious the cells of a table are, from their first probabilities, (columns, rows)."""
+
+    def __init__(self, first: Floats) -> None:
+        self._first = first
+        n_rows = first.shape[1]
+        largest, second = np.full(n_rows, -np.inf), np.full(n_rows, -np.inf)
+        for chance in first:
+            odds = _log_odds(chance)
+            second = np.maximum(second, np.minimum(largest, odds))
+            largest = np.maximum(largest, odds)
+        self._largest = largest
+        self._second = second if len(first) > 1 else np.full(n_rows, NO_OTHER)
+        self._row_mean = np.log(np.maximum(first.mean(axis=0), 1e-6))
+        self._table_mean = float(np.log(max(first.mean(), 1e-6)))
+
+    def inputs(self, c: int, codes: NDArray[np.int32]) -> NDArray[np.float32]:
+        """(rows, SUSPECT_INPUTS) of a column; `codes` are those of its texts.
+
+        * first          log-odds of the first probability
+        * column_mean    log of the mean probability of the column; row_mean, table_mean likewise
+        * column_above   log of the share of the cells of the column that are at least as suspicious
+        * row_rest       log-odds of the most suspicious other cell of the row
+        * same_value     log of the number of rows with the same value
+        * rank_in_row    1 for the most suspicious cell of the row, else 0
+        """
+        first = self._first[c]
+        n_rows, odds = len(first), _log_odds(first)
+        above = (n_rows - np.searchsorted(np.sort(first), first, side="left")) / n_rows
+        rows_with = np.bincount(codes + 1)[codes + 1]
+        is_largest = odds >= self._largest
+        parts = (
+            odds,
+            np.log(max(float(first.mean()), 1e-6)),
+            np.log(above),
+            np.where(is_largest, self._second, self._largest),
+            self._row_mean,
+            self._table_mean,
+            np.log(rows_with),
+            is_largest,
+        )
+        found = np.empty((n_rows, len(SUSPECT_INPUTS)), dtype=np.float32)
+        for place, part in enumerate(parts):
+            found[:, place] = part
+        return found
+
+
+def _log_odds(chance: Floats) -> Floats:
+    return np.log(np.maximum(chance, 1e-6) / np.maximum(1 - chance, 1e-6))
 
 
 def suspect_inputs(first: Floats, codes: NDArray[np.int32]) -> NDArray[np.float32]:
-    """(columns, rows, SUSPECT_INPUTS) from the first probabilities, (columns, rows), and the codes of the texts.
-
-    * first          log-odds of the first probability
-    * column_mean    log of the mean probability of the column; row_mean, table_mean likewise
-    * column_above   log of the share of the cells of the column that are at least as suspicious
-    * row_rest       log-odds of the most suspicious other cell of the row
-    * same_value     log of the number of rows with the same value
-    * rank_in_row    1 for the most suspicious cell of the row, else 0
-    """
-    n_columns, n_rows = first.shape
-    odds = np.log(np.maximum(first, 1e-6) / np.maximum(1 - first, 1e-6))
-    found = np.empty((n_columns, n_rows, len(SUSPECT_INPUTS)), dtype=np.float32)
-    order = np.sort(odds, axis=0)
-    largest = order[-1]
-    second = order[-2] if n_columns > 1 else np.full(n_rows, -13.0)
-    row_mean = np.log(np.maximum(first.mean(axis=0), 1e-6))
-    table_mean = float(np.log(max(first.mean(), 1e-6)))
-    for c in range(n_columns):
-        ascending = np.sort(first[c])
-        above = (n_rows - np.searchsorted(ascending, first[c], side="left")) / n_rows
-        rows_with = np.bincount(codes[c] + 1)[codes[c] + 1]
-        is_largest = odds[c] >= largest
-        found[c] = np.stack(
-            [
-                odds[c],
-                np.full(n_rows, np.log(max(float(first[c].mean()), 1e-6))),
-                np.log(above),
-                np.where(is_largest, second, largest),
-                row_mean,
-                np.full(n_rows, table_mean),
-                np.log(rows_with),
-                is_largest.astype(np.float64),
-            ],
-            axis=1,
-        )
-    return found
+    """(columns, rows, SUSPECT_INPUTS): all at once, for small tables."""
+    suspicion = Suspicion(first)
+    return np.stack([suspicion.inputs(c, codes[c]) for c in range(len(first))])

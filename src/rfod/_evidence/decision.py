@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.context import suspect_inputs
+from rfod._evidence.context import Suspicion
 from rfod._forest.boosted import BoostedTrees
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Decision:
     version: str
 
     def first(self, inputs: NDArray[np.float32]) -> Floats:
-        """(columns, rows): probability by the cell's own inputs, (columns, rows, inputs)."""
+        """(...): probability by the cell's own inputs, (..., inputs)."""
         rows = inputs.reshape(-1, inputs.shape[-1])
         found = np.empty(len(rows))
         for start in range(0, len(rows), BATCH_CELLS):
@@ -47,19 +47,24 @@ class Decision:
             suspects = np.flatnonzero(chance >= SCREENED)
             chance[suspects] = self.cell.probability(part[suspects])
             found[start : start + len(part)] = chance
-        return found.reshape(inputs.shape[:2])
+        return found.reshape(inputs.shape[:-1])
 
     def with_context(
         self, inputs: NDArray[np.float32], order: NDArray[np.float32], codes: NDArray[np.int32], first: Floats
     ) -> Floats:
         """(columns, rows): probability with the context of the table; `first` stands for what the screen sorts out."""
-        context = suspect_inputs(first, codes)
-        found = first.copy()
+        suspicion, found = Suspicion(first), first.copy()
         for c in range(len(inputs)):
             suspects = np.flatnonzero(first[c] >= SCREENED)
-            rows = np.hstack([inputs[c][suspects], order[c][suspects], context[c][suspects]])
-            found[c, suspects] = self.table.probability(rows)
+            context = suspicion.inputs(c, codes[c])[suspects]
+            found[c, suspects] = self.in_context(inputs[c][suspects], order[c][suspects], context)
         return found
+
+    def in_context(
+        self, inputs: NDArray[np.float32], order: NDArray[np.float32], context: NDArray[np.float32]
+    ) -> Floats:
+        """(cells,): probability by a cell's own inputs, the order of rows and the rest of the table."""
+        return self.table.probability(np.hstack([inputs, order, context]))
 
 
 def trees_from(arrays: Any, head: str) -> BoostedTrees:

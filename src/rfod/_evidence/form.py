@@ -76,12 +76,17 @@ def _grams(points: NDArray[np.uint32], size: int) -> Keys:
 def fit_form(column: TextColumn) -> FormProfile:
     """Count the marks of a column."""
     weights = column.counts
-    counted, breaks = [], []
-    for keys in marks_of(column.points):
-        counts = KeyCounts.of(*_distinct_pairs(keys, weights), MOST_KEYS)
-        counted.append(counts)
-        breaks.append(_break(_rarest(counts, keys), weights))
-    return FormProfile(tuple(counted), np.array(breaks), int(weights.sum()))
+    found: list[list[KeyCounts]] = [[] for _ in MARKS]
+    for part, points in column.parts():
+        for mark, keys in enumerate(marks_of(points)):
+            found[mark].append(KeyCounts.of(*_distinct_pairs(keys, weights[part])))
+    counts = tuple(KeyCounts.joined(parts).most_frequent(MOST_KEYS) for parts in found)
+    rarest = np.empty((len(MARKS), len(weights)), dtype=np.int64)
+    for part, points in column.parts():
+        for mark, keys in enumerate(marks_of(points)):
+            rarest[mark, part] = _rarest(counts[mark], keys)
+    breaks = [_break(rows, weights) for rows in rarest]
+    return FormProfile(counts, np.array(breaks), int(weights.sum()))
 
 
 def _distinct_pairs(keys: Keys, weights: Keys) -> tuple[Keys, Keys]:
@@ -111,12 +116,13 @@ def _break(rarest: Keys, weights: Keys) -> float:
     return float(levels[best + 1]) if ratios[best] > 0 else 1.0
 
 
-def form_inputs(profile: FormProfile, points: NDArray[np.uint32], is_own: bool) -> Floats:
+def form_inputs(profile: FormProfile, column: TextColumn, is_own: bool) -> Floats:
     """(values, marks): log of how many times rarer the rarest key of a text is than what is ordinary; 0 for ordinary
     ones. `is_own` says that the texts were counted in the profile."""
-    inputs = np.zeros((len(points), len(MARKS)))
-    for number, keys in enumerate(marks_of(points)):
-        rows = np.maximum(_rarest(profile.counts[number], keys), profile.floors[number]).astype(np.float64)
-        rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
-        inputs[:, number] = np.maximum(np.log(profile.breaks[number] / rows), 0.0)
+    inputs = np.zeros((len(column.values), len(MARKS)))
+    for part, points in column.parts():
+        for mark, keys in enumerate(marks_of(points)):
+            rows = np.maximum(_rarest(profile.counts[mark], keys), profile.floors[mark]).astype(np.float64)
+            rows = np.maximum(rows + (0.0 if is_own else 1.0), 1.0)
+            inputs[part, mark] = np.maximum(np.log(profile.breaks[mark] / rows), 0.0)
     return inputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from rfod._evidence.form import MARKS, form_inputs
 from rfod._evidence.numbers import MARGIN_INPUTS, RESIDUAL_INPUTS, margin_inputs, residual_inputs
 from rfod._evidence.profile import FACTS, ColumnProfile, Profile, WrittenTable
-from rfod._evidence.regularities import violations
-from rfod._evidence.spelling import Spelling, spelling_inputs
+from rfod._evidence.regularities import Regularity, violations
+from rfod._evidence.spelling import NOT_NEAR, spelling_inputs
 from rfod._evidence.texts import Floats, TextColumn
-from rfod._evidence.votes import CROSS_INPUTS, VOTE_INPUTS, Votes, cross_inputs, vote_inputs
+from rfod._evidence.votes import CROSS_INPUTS, VOTE_INPUTS, Votes, cross_counts, vote_inputs
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.judged import JudgedTable
 
@@ -53,53 +54,145 @@ xxx * # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01
 _GAP_WORDS = frozenset(_GAPS.split())
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
+_RULE_PLACE = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}
+KEPT_CELLS = 1_000_000  # whose inputs are held ready: about 350 bytes each
 
 
 @dataclass(frozen=True, eq=False)
-class CellInputs:
-    """Inputs of all cells of a table, and what sentences and suggestions are made from."""
+class ColumnInputs:
+    """Inputs of cells of one column, and what sentences and suggestions are made from."""
 
+    rows: NDArray[np.intp]
+    """(cells,): their rows, ascending."""
     values: NDArray[np.float32]
-    """(columns, rows, CELL_INPUTS)."""
-    spelling: list[Spelling]
-    """Per column."""
-    votes: list[Votes]
+    """(cells, CELL_INPUTS)."""
+    near: NDArray[np.int64]
+    """(cells,): place of the near text in the column's vocabulary, or NOT_NEAR."""
+    words: dict[int, tuple[str, str]]
+    """By the code of a text: its misspelt word and the one it is near to."""
+    votes: Votes
+
+    def take(self, rows: NDArray[np.intp]) -> ColumnInputs:
+        """The cells of some of the rows."""
+        picked = np.searchsorted(self.rows, rows)
+        return ColumnInputs(rows, self.values[picked], self.near[picked], self.words, self.votes.take(picked))
+
+    def place(self, row: int) -> int | None:
+        """Where the cell of a row is; None if it is not among these."""
+        place = int(np.searchsorted(self.rows, row))
+        return place if place < len(self.rows) and self.rows[place] == row else None
 
 
-def cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) -> CellInputs:
-    """The inputs of every cell. Rows of the training table itself are compared with the others."""
-    with np.errstate(all="ignore"):  # numbers near the ends of the scale
-        return _cell_inputs(profile, written, judged)
+class CellInputs:
+    """The inputs of the cells of a table, made column by column: those of all cells at once may not fit into memory.
 
+    Rows of the training table itself are compared with the others."""
 
-def _cell_inputs(profile: Profile, written: WrittenTable, judged: JudgedTable) -> CellInputs:
-    n_rows = len(judged)
-    found = np.zeros((len(written.columns), n_rows, len(CELL_INPUTS)), dtype=np.float32)
-    rules = _rule_inputs(profile, written, judged.is_own)
-    spellings, votes = [], []
-    for c, (column, known) in enumerate(zip(written.columns, profile.columns, strict=True)):
-        spelling = spelling_inputs(
-            known.spelling, column.values, _rows_with(known, column, judged.is_own), judged.is_own
-        )
-        top_share = float(known.facts[FACTS.index("top_share")])
-        vote = vote_inputs(profile.determinants[c], written.columns, c, top_share, judged.is_own)
-        spellings.append(spelling)
-        votes.append(vote)
-        form = form_inputs(known.form, column.points, judged.is_own)
+    def __init__(self, profile: Profile, written: WrittenTable, judged: JudgedTable) -> None:
+        self._profile, self._written, self._judged = profile, written, judged
+        self._kept: dict[int, ColumnInputs] = {}
+        self._last: tuple[int, ColumnInputs] | None = None
+
+    def column(self, c: int) -> ColumnInputs:
+        """All cells of a column."""
+        if self._last is None or self._last[0] != c:
+            self._last = c, self.make(c)
+        return self._last[1]
+
+    def prepare(self) -> None:
+        """Make what several columns need, before threads ask for it."""
+        judged = self._judged
+        self._cross_counts, self._broken, judged.surprise, judged.p_values, judged.weights  # noqa: B018
+
+    def make(self, c: int) -> ColumnInputs:
+        """All cells of a column, made anew; several threads may do so."""
+        with np.errstate(all="ignore"):  # numbers near the ends of the scale
+            return self._make(c)
+
+    def keep(self, c: int, cells: ColumnInputs) -> None:
+        """Hold cells of a column ready, as far as there is room."""
+        if sum(len(kept.rows) for kept in self._kept.values()) + len(cells.rows) <= KEPT_CELLS:
+            self._kept[c] = cells
+
+    def cells(self, c: int, rows: NDArray[np.intp]) -> ColumnInputs:
+        """The cells of some rows of a column."""
+        kept = self._kept.get(c)
+        return kept if kept is not None and np.array_equal(kept.rows, rows) else self.make(c).take(rows)
+
+    def cell(self, c: int, row: int) -> ColumnInputs:
+        """One cell."""
+        kept = self._kept.get(c)
+        source = kept if kept is not None and kept.place(row) is not None else self.column(c)
+        return source.take(np.array([row], dtype=np.intp))
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """(columns, rows, CELL_INPUTS): all at once, for small tables."""
+        return np.stack([self.column(c).values for c in range(len(self._written.columns))])
+
+    def _make(self, c: int) -> ColumnInputs:
+        judged, written, is_own = self._judged, self._written, self._judged.is_own
+        column, numbers, known = written.columns[c], written.numbers[c], self._profile.columns[c]
+        spelling = spelling_inputs(known.spelling, column.values, _rows_with(known, column, is_own), is_own)
+        votes = self._votes(c)
         near = np.stack([spelling.near, spelling.near_digits, spelling.near_word], axis=1)
-        parts = [
-            np.vstack([form, np.zeros(form.shape[1])])[column.codes],
-            _text_inputs(known, column, written.numbers[c], judged.is_own),
-            np.vstack([near, np.zeros(3)])[column.codes],
-            vote.inputs,
-            _forest_inputs(known, judged, int(written.place[c]), written.numbers[c]),
-            _margins(known, written.numbers[c], n_rows, judged.is_own),
-            rules[c],
-            np.broadcast_to(_column_facts(known, written.numbers[c]), (n_rows, len(FACTS) + 2)),
-        ]
-        found[c, :, : -len(CROSS_INPUTS)] = np.nan_to_num(np.hstack(parts))
-    found[:, :, -len(CROSS_INPUTS) :] = cross_inputs(profile.determinants, votes)
-    return CellInputs(found, spellings, votes)
+        groups = (
+            _of_rows(form_inputs(known.form, column, is_own), column),
+            _text_inputs(known, column, numbers, is_own),
+            _of_rows(near, column),
+            votes.inputs,
+            _forest_inputs(known, judged, int(written.place[c]), numbers),
+            _margins(known, numbers, len(judged), is_own),
+            self._rule_inputs(c),
+            _column_facts(known, numbers)[None],
+            np.log1p(self._cross_counts[c].astype(np.float64)),
+        )
+        values = np.empty((len(judged), len(CELL_INPUTS)), dtype=np.float32)
+        start = 0
+        for group in groups:
+            values[:, start : start + group.shape[1]] = np.nan_to_num(group)
+            start += group.shape[1]
+        places = np.append(spelling.suggested, NOT_NEAR)[column.codes]
+        return ColumnInputs(np.arange(len(judged)), values, places, spelling.words, votes)
+
+    def _votes(self, c: int) -> Votes:
+        top_share = float(self._profile.columns[c].facts[FACTS.index("top_share")])
+        determinants = self._profile.determinants[c]
+        return vote_inputs(determinants, self._written.columns, c, top_share, self._judged.is_own)
+
+    @cached_property
+    def _cross_counts(self) -> NDArray[np.uint16]:
+        votes = (self._votes(c) for c in range(len(self._written.columns)))
+        return cross_counts(self._profile.determinants, votes, len(self._judged))
+
+    @cached_property
+    def _broken(self) -> dict[Regularity, NDArray[np.bool_]]:
+        return {rule: self._violations(rule) for rule in self._profile.regularities}
+
+    def broken(self, rule: Regularity) -> NDArray[np.bool_]:
+        """(rows,): which rows break a rule of the profile."""
+        return self._broken[rule]
+
+    def _violations(self, rule: Regularity) -> NDArray[np.bool_]:
+        columns, before = self._written.columns, None
+        if rule.kind == "unique" and not self._judged.is_own:
+            column, known = columns[rule.columns[0]], self._profile.columns[rule.columns[0]]
+            before = np.append(known.form.counts[0].find(column.hashes), 0)[column.codes]
+        return violations(rule, columns, self._written.numbers, before)
+
+    def _rule_inputs(self, c: int) -> Floats:
+        """(rows, RULE_INPUTS): strength of the strongest rule on a column that the row of a cell breaks."""
+        found = np.zeros((len(self._judged), len(RULE_INPUTS)))
+        for rule, broken in self._broken.items():
+            if c in rule.columns:
+                place = found[:, _RULE_PLACE[rule.kind]]
+                np.maximum(place, np.where(broken, rule.strength, 0.0), out=place)
+        return found
+
+
+def _of_rows(per_value: Floats, column: TextColumn) -> Floats:
+    """(rows, inputs): numbers per distinct value, (values, inputs), as numbers per row; 0 for gaps."""
+    return np.vstack([per_value, np.zeros(per_value.shape[1])])[column.codes]
 
 
 def _rows_with(known: ColumnProfile, column: TextColumn, is_own: bool) -> NDArray[np.int64]:
@@ -173,25 +266,6 @@ def _margins(known: ColumnProfile, numbers: Floats | None, n_rows: int, is_own: 
 def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:
     fitness = known.residuals.fitness if known.residuals is not None else 0.0
     return np.append(known.facts, [fitness, float(numbers is not None)])
-
-
-def _rule_inputs(profile: Profile, written: WrittenTable, is_own: bool) -> Floats:
-    """(columns, rows, RULE_INPUTS): strength of the strongest rule on the cell's column that its row breaks."""
-    n_rows = len(written.columns[0].codes)
-    found = np.zeros((len(written.columns), n_rows, len(RULE_INPUTS)))
-    slot = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}
-    for rule in profile.regularities:
-        before = None
-        if rule.kind == "unique" and not is_own:
-            column = written.columns[rule.columns[0]]
-            before = column.spread(
-                profile.columns[rule.columns[0]].form.counts[0].find(column.hashes).astype(np.float64)
-            ).astype(np.int64)
-        broken = violations(rule, written.columns, written.numbers, before)
-        for c in rule.columns:
-            place = found[c, :, slot[rule.kind]]
-            np.maximum(place, np.where(broken, rule.strength, 0.0), out=place)
-    return found
 
 
 def group_of(names: Sequence[str] = CELL_INPUTS) -> dict[str, list[int]]:

@@ -14,7 +14,16 @@ from rfod._evidence.form import FormProfile, fit_form
 from rfod._evidence.numbers import NumberProfile, ResidualScale, as_numbers, fit_numbers, fit_residuals
 from rfod._evidence.regularities import Regularity, find_regularities
 from rfod._evidence.spelling import MOST_VALUES, SpellingProfile, fit_spelling
-from rfod._evidence.texts import Floats, Keys, TextColumn, code_points, hash_rows, letter_classes, read_texts
+from rfod._evidence.texts import (
+    LETTER_CLASSES,
+    Floats,
+    Keys,
+    TextColumn,
+    code_points,
+    hash_rows,
+    letter_classes,
+    read_texts,
+)
 from rfod._evidence.votes import SCREENED_COLUMNS, Determinant, fit_votes
 from rfod._model.judged import JudgedTable
 from rfod._model.model import JudgedCells, Model
@@ -208,11 +217,14 @@ def _facts(column: TextColumn, numbers: Floats | None) -> Floats:
     n_present = max(1, int(counts.sum()))
     shares = counts / n_present
     entropy = float(-(shares * np.log(np.maximum(shares, 1e-300))).sum()) / np.log(max(2, n_present))
-    has_digits = (letter_classes(column.points) == 3).any(axis=1) if len(column.values) else np.zeros(0)
-    numeric = float(np.isfinite(numbers).sum()) / n_present if numbers is not None else 0.0
-    if numbers is None:
-        numeric = -float(shares[has_digits].sum()) if len(shares) else 0.0  # below 0: texts with digits in them
-    lengths = np.count_nonzero(column.points, axis=1)
+    has_digits = np.zeros(len(shares), dtype=np.bool_)
+    lengths = np.zeros(len(shares), dtype=np.int64)
+    for part, points in column.parts():
+        has_digits[part] = (letter_classes(points) == LETTER_CLASSES["digit"]).any(axis=1)
+        lengths[part] = np.count_nonzero(points, axis=1)
+    n_numbers = 0 if numbers is None else int(np.isfinite(numbers).sum())
+    # below 0: texts with digits in them
+    numeric = n_numbers / n_present if numbers is not None else -float(shares[has_digits].sum())
     return np.array(
         [
             np.log10(max(1, n_rows)),

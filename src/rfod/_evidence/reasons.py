@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rfod._evidence.collect import Collected
 from rfod._evidence.form import MARKS, NO_LETTER, marks_of
-from rfod._evidence.inputs import CELL_INPUTS
+from rfod._evidence.inputs import CELL_INPUTS, ColumnInputs
 from rfod._evidence.numbers import best_unit
 from rfod._evidence.profile import FACTS
-from rfod._evidence.regularities import Regularity
 from rfod._evidence.spelling import NOT_NEAR
+from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line, value_text
 
@@ -30,8 +29,6 @@ NEAR_UNIT = 0.5  # share of the expected value that it may then be away
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
-Broken = Callable[[Regularity], NDArray[np.bool_]]
-"""Which rows of a table break a rule."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +47,24 @@ def reasons_of(
     row: int,
     c: int,
     groups: Sequence[str],
-    broken: Broken,
     hidden: Collection[str] = (),
 ) -> list[Reason]:
     """Half-sentences of the groups, in their order; groups with nothing to say are left out, the first excepted.
-    `broken` says which rows break a rule; values of `hidden` columns are not told."""
+    Values of `hidden` columns are not told."""
     say: dict[str, Callable[[], Said]] = {
         "form": lambda: _form(collected, row, c),
         "spelling": lambda: _spelling(collected, row, c),
         "votes": lambda: _votes(collected, row, c, hidden),
         "forest": lambda: _forest(collected, judged, row, c),
         "margin": lambda: _margin(collected, judged, row, c),
-        "regularities": lambda: _regularity(collected, row, c, broken),
+        "regularities": lambda: _regularity(collected, row, c),
     }
     found = [Reason(group, *say[group]()) for group in groups]
     return [reason for reason in found if reason.text] or found[:1]
 
 
 def _form(collected: Collected, row: int, c: int) -> Said:
-    inputs, column = collected.inputs.values[c, row], collected.written.columns[c]
+    inputs, column = collected.inputs.cell(c, row).values[0], collected.written.columns[c]
     known = collected.profile.columns[c]
     n_values = known.n_rows - known.n_blank
     if inputs[_PLACE["gap"]] > 0:
@@ -90,7 +86,7 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     if marks[mark] <= 0:
         return NOTHING
     number = MARKS.index(mark)
-    keys = marks_of(column.points[column.codes[row]][None])[number][0]
+    keys = marks_of(code_points([text]))[number][0]
     rows = known.form.counts[number].find(keys)
     rarest = int(np.argmin(np.where(keys == NO_LETTER, NO_LETTER, rows)))
     n_rows, usual = max(1, int(rows[rarest])), int(known.form.breaks[number])
@@ -108,37 +104,43 @@ def _form(collected: Collected, row: int, c: int) -> Said:
 
 
 def _spelling(collected: Collected, row: int, c: int) -> Said:
-    column, spelling = collected.written.columns[c], collected.inputs.spelling[c]
-    code = int(column.codes[row])
+    cell, code = collected.inputs.cell(c, row), int(collected.written.columns[c].codes[row])
     if code < 0:
         return NOTHING
     vocabulary = collected.profile.columns[c].spelling
-    near = int(spelling.suggested[code])
-    if near != NOT_NEAR and max(spelling.near[code], spelling.near_digits[code]) > 0:
+    near = near_text(cell)
+    if near is not None:
         n_rows, better = int(vocabulary.values.counts[near]), one_line(vocabulary.values.texts[near])
         return f"it is one letter from '{better}' ({n_rows:,} rows)", "is one letter from a frequent value"
-    if code in spelling.words:
-        word, better = spelling.words[code]
+    if code in cell.words:
+        word, better = cell.words[code]
         text = f"'{one_line(word)}' is one letter from '{one_line(better)}'"
         return text, "has a word one letter from a frequent one"
     return NOTHING
 
 
+def near_text(cell: ColumnInputs) -> int | None:
+    """The place of the near text of a cell in its column's vocabulary; None if none is more frequent."""
+    near = int(cell.near[0])
+    is_rarer = max(cell.values[0, _PLACE["near"]], cell.values[0, _PLACE["near_digits"]]) > 0
+    return near if near != NOT_NEAR and is_rarer else None
+
+
 def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> Said:
-    votes = collected.inputs.votes[c]
-    number = int(votes.determinant[row])
+    votes = collected.inputs.cell(c, row).votes
+    number = int(votes.determinant[0])
     if number < 0:
         return NOTHING
     vote = collected.profile.determinants[c][number]
     by = collected.written.columns[vote.column]
-    rival = collected.profile.columns[c].text_of.get(int(votes.rival[row]))
-    n_rival, n_own = (round(float(np.expm1(votes.inputs[row, place]))) for place in (2, 3))
+    rival = collected.profile.columns[c].text_of.get(int(votes.rival[0]))
+    n_rival, n_own = (round(float(np.expm1(votes.inputs[0, place]))) for place in (2, 3))
     if rival is None or not n_rival:
         return NOTHING
     value = by.values[by.codes[row]]
     rows = f"{n_rival:,} of {n_rival + n_own:,} other rows" if n_own else f"all {n_rival:,} other rows"
-    if n_rival == 1 and not n_own:
-        rows = "the only other row"
+    if n_rival <= 2 and not n_own:
+        rows = "the only other row" if n_rival == 1 else "both other rows"
     shared = f"the same {by.name}" if by.name in hidden else f"{by.name} = '{one_line(value)}'"
     text = f"{rows} with {shared} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
     return text, f"differs from other rows with the same {by.name}"
@@ -172,7 +174,7 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
 def clear_unit(collected: Collected, row: int, c: int, expected: float) -> float | None:
     """The factor that makes a number what was expected of it; None where none clearly does."""
     numbers = collected.written.numbers[c]
-    if numbers is None or collected.inputs.values[c, row, _PLACE["unit"]] <= CLEAR_UNIT:
+    if numbers is None or collected.inputs.cell(c, row).values[0, _PLACE["unit"]] <= CLEAR_UNIT:
         return None
     factor = best_unit(float(numbers[row]), expected)
     return factor if abs(float(numbers[row]) * factor - expected) <= NEAR_UNIT * abs(expected) else None
@@ -186,7 +188,7 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
     known, values = collected.profile.columns[c].numbers, collected.written.numbers[c]
     if known is None or values is None or not np.isfinite(values[row]):
         return NOTHING
-    if collected.inputs.values[c, row, _PLACE["rare_sign"]] > 0:
+    if collected.inputs.cell(c, row).values[0, _PLACE["rare_sign"]] > 0:
         n_same = round((known.negative if values[row] < 0 else 1 - known.negative) * known.n_values)
         return f"only {n_same:,} of {known.n_values:,} values have this sign", "has an unusual sign"
     low, high = float(known.quantiles[3]), float(known.quantiles[-4])
@@ -197,13 +199,13 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
     return f"nearly all values are between {first} and {last}", "is far from the other values"
 
 
-def _regularity(collected: Collected, row: int, c: int, broken: Broken) -> Said:
+def _regularity(collected: Collected, row: int, c: int) -> Said:
     for rule in collected.profile.regularities:
-        if c in rule.columns and rule.kind != "unique" and broken(rule)[row]:
+        if c in rule.columns and rule.kind != "unique" and collected.inputs.broken(rule)[row]:
             text = rule.text(collected.profile.names)
             return f"{text}, but not here", f"breaks a rule: {text}"
     for rule in collected.profile.regularities:
-        if c in rule.columns and rule.kind == "unique":
+        if c in rule.columns and rule.kind == "unique" and collected.inputs.broken(rule)[row]:
             text = rule.text(collected.profile.names)
             return f"another row has the same value ({text})", "is the same as in another row"
     return NOTHING

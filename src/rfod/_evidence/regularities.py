@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.texts import Floats, TextColumn
+from rfod._evidence.texts import BLANK, Floats, TextColumn
 
 RuleKind = Literal["sum", "order", "equal", "unique", "contains"]
 LEAST_ROWS = 30  # that a rule rests on
@@ -189,10 +189,11 @@ def _contained(columns: Sequence[TextColumn]) -> list[Regularity]:
 
 def contained(part: TextColumn, whole: TextColumn) -> NDArray[np.bool_]:
     """(rows,): whether the text of one column is part of the other's, whatever the case."""
-    low_part, low_whole = [v.lower() for v in part.values] + [""], [v.lower() for v in whole.values] + [""]
-    pairs, place = np.unique(np.stack([part.codes, whole.codes]), axis=1, return_inverse=True)
-    holds = np.array([low_part[a] in low_whole[b] for a, b in pairs.T.tolist()], dtype=np.bool_)
-    return np.asarray(holds[place.reshape(-1)])
+    low_part, low_whole = (["", *(value.lower() for value in column.values)] for column in (part, whole))
+    keys = (part.codes.astype(np.int64) - BLANK) * len(low_whole) + (whole.codes - BLANK)  # the empty text for gaps
+    pairs, place = np.unique(keys, return_inverse=True)
+    places = zip(*(places.tolist() for places in np.divmod(pairs, len(low_whole))), strict=True)
+    return np.array([low_part[a] in low_whole[b] for a, b in places], dtype=np.bool_)[place]
 
 
 def violations(

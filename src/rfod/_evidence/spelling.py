@@ -7,13 +7,23 @@ or two neighbours are swapped. Hashes of all deletions make this a join instead 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.texts import LETTER_CLASSES, Floats, Keys, code_points, hash_rows, letter_classes, scramble
+from rfod._evidence.texts import (
+    LETTER_CLASSES,
+    PART_VALUES,
+    Floats,
+    Keys,
+    code_points,
+    hash_rows,
+    letter_classes,
+    scramble,
+)
 
 SHORTEST = 4  # letters; shorter texts are near each other by chance
 MOST_VALUES = 20_000  # the most frequent values of a column are compared with
@@ -29,7 +39,7 @@ class Vocabulary:
     counts: Keys
 
     @classmethod
-    def of(cls, texts: tuple[str, ...] | list[str], counts: Keys) -> Vocabulary:
+    def of(cls, texts: Sequence[str], counts: Keys) -> Vocabulary:
         """The most frequent texts that occur at least twice and are long enough."""
         order = np.argsort(-counts, kind="stable")[:MOST_VALUES]
         kept = [int(k) for k in order if counts[k] > 1 and len(texts[k]) >= SHORTEST]
@@ -54,19 +64,28 @@ class Vocabulary:
         has_second = (first + 1 < len(hashes)) & (hashes[second] == distinct) if len(hashes) else first > 0
         return distinct, owner[first], np.where(has_second, owner[second] if len(owner) else 0, NOT_NEAR)
 
+    @cached_property
+    def hashes(self) -> Keys:
+        """(texts,): one number per text."""
+        return hash_rows(code_points(self.texts))
+
+    @cached_property
+    def without_digits(self) -> Keys:
+        """(texts,): one number for the letters of each text that are no digits."""
+        return without_digits(code_points(self.texts))
+
     def nearest(self, points: NDArray[np.uint32]) -> Keys:
         """(texts,): the most frequent text of the vocabulary that is near each text and not equal; NOT_NEAR if none."""
-        found = np.full(len(points), len(self.texts), dtype=np.int64)
         if not len(self.texts) or not len(points):
             return np.full(len(points), NOT_NEAR, dtype=np.int64)
         hashes, owner = _deletions(points)
         keys, first, second = self.index
         place = np.minimum(np.searchsorted(keys, hashes), len(keys) - 1)
         hit = keys[place] == hashes
-        hashes, owner, place = hashes[hit], owner[hit], place[hit]
-        own, known = hash_rows(points), hash_rows(code_points(self.texts))
-        best = np.where(known[first[place]] == own[owner], second[place], first[place])
+        owner, place = owner[hit], place[hit]
+        best = np.where(self.hashes[first[place]] == hash_rows(points)[owner], second[place], first[place])
         is_near = best != NOT_NEAR
+        found = np.full(len(points), len(self.texts), dtype=np.int64)
         np.minimum.at(found, owner[is_near], best[is_near])  # the smallest number is the most frequent
         return np.where(found < len(self.texts), found, NOT_NEAR)
 
@@ -98,11 +117,11 @@ def without_digits(points: NDArray[np.uint32]) -> Keys:
     return hash_rows(moved.astype(np.uint32))
 
 
-def words_of(texts: tuple[str, ...] | list[str]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+def words_of(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Distinct words in lower case; which word and which text, for each occurrence."""
     number: dict[str, int] = {}
     words, owners = [], []
-    for place, text in enumerate(texts):
+    for place, text in enumerate(texts if _WORD.search("\n".join(texts)) else ()):
         for word in dict.fromkeys(_WORD.findall(text.lower())):
             words.append(number.setdefault(word, len(number)))
             owners.append(place)
@@ -143,27 +162,33 @@ class Spelling:
 def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Keys, is_own: bool) -> Spelling:
     """Near misses of texts; `counts` are the rows that have each, itself included. `is_own` says that these are all
     texts of the training table."""
-    points = code_points(texts)
-    nearest = profile.values.nearest(points)
+    nearest, in_digits = _nearest(profile.values, texts)
     is_near = nearest != NOT_NEAR
     ratio = np.zeros(len(texts))
     rows = np.maximum(counts, 1)
     ratio[is_near] = np.log(profile.values.counts[nearest[is_near]] / rows[is_near])
     ratio = np.maximum(ratio, 0.0)
-    in_digits = np.zeros(len(texts), dtype=np.bool_)
-    if is_near.any():
-        in_digits[is_near] = without_digits(points[is_near]) == without_digits(
-            code_points(profile.values.texts)[nearest[is_near]]
-        )
     words, which, owner = words_of(texts)
     near_word, found = np.zeros(len(texts)), {}
     if words:
-        word_points = code_points(words)
-        near = profile.words.nearest(word_points)
+        near, _ = _nearest(profile.words, words)
         own = np.bincount(which, counts[owner], minlength=len(words)) if is_own else profile.words.rows_with(words) + 1
         gain = np.where(near != NOT_NEAR, np.log(np.append(profile.words.counts, 1)[near] / np.maximum(own, 1)), 0.0)
         np.maximum.at(near_word, owner, np.maximum(gain, 0.0)[which])
-        for word, text in zip(which.tolist(), owner.tolist(), strict=True):
-            if gain[word] > 0 and gain[word] == near_word[text]:
-                found[text] = (words[word], profile.words.texts[near[word]])
+        is_said = (gain[which] > 0) & (gain[which] == near_word[owner])
+        for word, text in zip(which[is_said].tolist(), owner[is_said].tolist(), strict=True):
+            found[text] = (words[word], profile.words.texts[near[word]])
     return Spelling(np.where(in_digits, 0.0, ratio), np.where(in_digits, ratio, 0.0), near_word, nearest, found)
+
+
+def _nearest(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Keys, NDArray[np.bool_]]:
+    """(texts,): place of the nearest text in a vocabulary, or NOT_NEAR, and whether the two differ in digits only."""
+    nearest = np.full(len(texts), NOT_NEAR, dtype=np.int64)
+    in_digits = np.zeros(len(texts), dtype=np.bool_)
+    for start in range(0, len(texts), PART_VALUES):
+        points = code_points(texts[start : start + PART_VALUES])
+        found = vocabulary.nearest(points)
+        near = np.flatnonzero(found != NOT_NEAR)
+        nearest[start : start + len(points)] = found
+        in_digits[start + near] = without_digits(points[near]) == vocabulary.without_digits[found[near]]
+    return nearest, in_digits

@@ -150,6 +150,8 @@ class Evidence:
         """The profile, after a check of all that is relied on."""
         place, names = arrays["evidence.place"], model.schema.names
         require_intact(len(place) > 0 and bool(place[-1] < len(names)), "evidence on columns that the table lacks")
+        lacking = {column.name for column in model.schema.columns} - {names[k] for k in place.tolist()}
+        require_intact(not lacking, "a modelled column has no evidence")
         for size, most in {"keys": MOST_KEYS, "values": MOST_TEXTS, "words": MOST_TEXTS, "groups": MOST_GROUPS}.items():
             require_intact(ends[size][-1] <= most + len(place), f"there is more evidence ({size}) than a model keeps")
         require_intact(ends["pairs"][-1] <= MOST_PAIRS, "there is more evidence (pairs) than a model keeps")

@@ -7,20 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rfod._evidence.collect import Collected
-from rfod._evidence.reasons import Broken, clear_unit
-from rfod._evidence.spelling import NOT_NEAR
+from rfod._evidence.reasons import clear_unit, near_text
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import value_text
 
 
-def suggest(
-    collected: Collected, judged: JudgedTable, row: int, c: int, groups: Sequence[str], broken: Broken
-) -> str | None:
+def suggest(collected: Collected, judged: JudgedTable, row: int, c: int, groups: Sequence[str]) -> str | None:
     """The suggestion of the strongest evidence that has one; None where none has."""
     ways: dict[str, Callable[[], str | None]] = {
         "spelling": lambda: _near(collected, row, c),
         "votes": lambda: _vote(collected, row, c),
-        "regularities": lambda: _sum(collected, row, c, broken),
+        "regularities": lambda: _sum(collected, row, c),
         "forest": lambda: _expected(collected, judged, row, c),
     }
     for group in dict.fromkeys((*groups, "votes", "spelling", "forest")):
@@ -30,15 +27,15 @@ def suggest(
 
 
 def _near(collected: Collected, row: int, c: int) -> str | None:
-    column, spelling = collected.written.columns[c], collected.inputs.spelling[c]
+    column, cell = collected.written.columns[c], collected.inputs.cell(c, row)
     code = int(column.codes[row])
     if code < 0:
         return None
-    near = int(spelling.suggested[code])
-    if near != NOT_NEAR and max(spelling.near[code], spelling.near_digits[code]) > 0:
+    near = near_text(cell)
+    if near is not None:
         return collected.profile.columns[c].spelling.values.texts[near]
-    if code in spelling.words:
-        word, better = spelling.words[code]
+    if code in cell.words:
+        word, better = cell.words[code]
         text = column.values[code]
         place = text.lower().find(word)
         if place < 0 or len(text.lower()) != len(text):
@@ -50,16 +47,16 @@ def _near(collected: Collected, row: int, c: int) -> str | None:
 
 
 def _vote(collected: Collected, row: int, c: int) -> str | None:
-    votes = collected.inputs.votes[c]
-    if votes.determinant[row] < 0 or votes.inputs[row, 0] <= 0:
+    votes = collected.inputs.cell(c, row).votes
+    if votes.determinant[0] < 0 or votes.inputs[0, 0] <= 0:
         return None
-    return collected.profile.columns[c].text_of.get(int(votes.rival[row]))
+    return collected.profile.columns[c].text_of.get(int(votes.rival[0]))
 
 
-def _sum(collected: Collected, row: int, c: int, broken: Broken) -> str | None:
+def _sum(collected: Collected, row: int, c: int) -> str | None:
     written = collected.written
     for rule in collected.profile.regularities:
-        if rule.kind == "sum" and c in rule.columns and broken(rule)[row]:
+        if rule.kind == "sum" and c in rule.columns and collected.inputs.broken(rule)[row]:
             total, *parts = (written.numbers[j] for j in rule.columns)
             if total is None or any(part is None for part in parts):
                 continue

@@ -1,14 +1,15 @@
 """Columns as they were written: distinct texts, their counts, and numbers that stand for texts.
 
 All keys of this package (values, shapes, groups of letters) are 64-bit integers, so that counting and looking up are
-numpy operations. Texts are seen as matrices of code points, (distinct values, longest text), padded with 0.
+numpy operations. Texts are seen as matrices of code points, (distinct values, longest text), padded with 0; a column of
+many values is seen in parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,9 @@ Codes = NDArray[np.int32]
 
 LONGEST = 64  # letters of a text that are looked at
 BLANK = -1
+PART_VALUES = 1 << 14  # texts that are seen at a time
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it permutes the 64-bit integers
+_COMMON = 0x600  # Latin, Greek, Cyrillic, Hebrew
 LETTER_CLASSES = {"upper": 1, "lower": 2, "digit": 3, "space": 4}
 
 
@@ -51,10 +54,11 @@ class TextColumn:
         """(rows,)."""
         return np.asarray(self.codes == BLANK)
 
-    @cached_property
-    def points(self) -> NDArray[np.uint32]:
-        """(values, letters): code points, 0 behind the end."""
-        return code_points(self.values)
+    def parts(self) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
+        """Some of the values at a time, and their code points."""
+        for start in range(0, len(self.values), PART_VALUES):
+            part = slice(start, start + PART_VALUES)
+            yield part, code_points(self.values[part])
 
     @cached_property
     def decimals(self) -> int:
@@ -65,7 +69,7 @@ class TextColumn:
     @cached_property
     def hashes(self) -> Keys:
         """(values,): one number per text."""
-        return hash_rows(self.points)
+        return np.concatenate([np.zeros(0, np.int64), *(hash_rows(points) for _, points in self.parts())])
 
     def spread(self, per_value: NDArray[np.float64], blank: float = 0.0) -> Floats:
         """(rows,): a number per distinct value as a number per row; `blank` for gaps."""
@@ -114,7 +118,7 @@ def _as_in_training(values: pa.ChunkedArray, decimals: int) -> pa.ChunkedArray:
     return values
 
 
-def code_points(texts: tuple[str, ...] | list[str]) -> NDArray[np.uint32]:
+def code_points(texts: Sequence[str]) -> NDArray[np.uint32]:
     """(texts, letters): code points of the first `LONGEST` letters, at least one column."""
     width = max(1, min(LONGEST, max(map(len, texts), default=1)))
     return np.array([text[:width] for text in texts], dtype=f"<U{width}").view(np.uint32).reshape(len(texts), width)
@@ -142,9 +146,19 @@ def scramble(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 def letter_classes(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Upper-case letters, lower-case letters, digits and white space by class, other letters as they are."""
-    distinct, place = np.unique(points, return_inverse=True)
-    classes = np.array([_letter_class(int(point)) for point in distinct], dtype=np.uint32)
-    return classes[place].reshape(points.shape)
+    known = _common_classes()
+    classes = known[np.minimum(points, len(known) - 1)]
+    is_rare = points >= len(known)
+    if is_rare.any():
+        distinct, place = np.unique(points[is_rare], return_inverse=True)
+        classes[is_rare] = np.array([_letter_class(int(point)) for point in distinct], dtype=np.uint32)[place]
+    return classes
+
+
+@cache
+def _common_classes() -> NDArray[np.uint32]:
+    """The classes of the first code points, which are nearly all that occur."""
+    return np.array([_letter_class(point) for point in range(_COMMON)], dtype=np.uint32)
 
 
 def _letter_class(point: int) -> int:
@@ -165,14 +179,26 @@ class KeyCounts:
     counts: Keys
 
     @classmethod
-    def of(cls, keys: Keys, weights: Keys, most: int) -> KeyCounts:
-        """Count keys, each with its weight; at most so many, the most frequent."""
+    def of(cls, keys: Keys, weights: Keys) -> KeyCounts:
+        """Count keys, each with its weight."""
         distinct, place = np.unique(keys, return_inverse=True)
-        counts = np.bincount(place, weights, minlength=len(distinct)).astype(np.int64)
-        if len(distinct) > most:
-            kept = np.sort(np.argsort(-counts, kind="stable")[:most])
-            distinct, counts = distinct[kept], counts[kept]
-        return cls(distinct, counts)
+        return cls(distinct, np.bincount(place, weights, minlength=len(distinct)).astype(np.int64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[KeyCounts]) -> KeyCounts:
+        """The counts of several parts of a column, added up."""
+        if len(parts) == 1:
+            return parts[0]
+        none = np.zeros(0, dtype=np.int64)
+        keys, counts = ([none, *(getattr(part, field) for part in parts)] for field in ("keys", "counts"))
+        return cls.of(np.concatenate(keys), np.concatenate(counts))
+
+    def most_frequent(self, most: int) -> KeyCounts:
+        """At most so many keys, of equally frequent ones the smaller."""
+        if len(self.keys) <= most:
+            return self
+        kept = np.sort(np.argsort(-self.counts, kind="stable")[:most])
+        return KeyCounts(self.keys[kept], self.counts[kept])
 
     def find(self, keys: Keys) -> Keys:
         """The count of each key; 0 for unknown ones."""

@@ -6,7 +6,7 @@ Each row is compared with the others of its group, itself left out; gaps have no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,7 +134,7 @@ def _determinant(columns: Sequence[TextColumn], target: int, j: int, share: floa
         first_rows=rows[start][order],
         second=np.where(has_second, values.hashes[value[next_place]], 0)[order],
         second_rows=np.where(has_second, rows[next_place], 0)[order],
-        pairs=KeyCounts.of(keys, rows, MOST_PAIRS),
+        pairs=KeyCounts.of(keys, rows).most_frequent(MOST_PAIRS),
     )
 
 
@@ -156,6 +156,16 @@ class Votes:
     """(determinants, rows): what each vote says, above 0 against the cell; 0 where it says nothing."""
     same_rival: NDArray[np.bool_]
     """(determinants, rows): whether the vote is for the value of the strongest one."""
+
+    def take(self, rows: NDArray[np.intp]) -> Votes:
+        """Some of the rows."""
+        return Votes(
+            self.inputs[rows],
+            self.rival[rows],
+            self.determinant[rows],
+            self.margins[:, rows],
+            self.same_rival[:, rows],
+        )
 
 
 def vote_inputs(
@@ -209,12 +219,13 @@ def vote_inputs(
     return Votes(inputs, rival_hash, chosen, margins, rivals == rival_hash)
 
 
-def cross_inputs(determinants: Sequence[Sequence[Determinant]], votes: Sequence[Votes]) -> Floats:
-    """(columns, rows, CROSS_INPUTS): log of 1 + how many determinants vote against a cell, for the same value, and for
-    it; and of the columns that the cell itself determines, how many does it contradict, and agree with? A wrong
-    determining value contradicts several columns, a right one at most the wrong cell."""
-    n_columns, n_rows = len(votes), len(votes[0].rival)
-    found = np.zeros((n_columns, n_rows, len(CROSS_INPUTS)))
+def cross_counts(
+    determinants: Sequence[Sequence[Determinant]], votes: Iterable[Votes], n_rows: int
+) -> NDArray[np.uint16]:
+    """(columns, rows, CROSS_INPUTS): how many determinants vote against a cell, for the same value, and for it; and of
+    the columns that the cell itself determines, how many does it contradict, and agree with? A wrong determining value
+    contradicts several columns, a right one at most the wrong cell. `votes` are those on each column."""
+    found = np.zeros((len(determinants), n_rows, len(CROSS_INPUTS)), dtype=np.uint16)
     for target, (chosen, vote) in enumerate(zip(determinants, votes, strict=True)):
         against, agrees = vote.margins > 0, vote.margins < 0
         found[target, :, 0] = (against & vote.same_rival).sum(axis=0)
@@ -222,4 +233,4 @@ def cross_inputs(determinants: Sequence[Sequence[Determinant]], votes: Sequence[
         for number, determinant in enumerate(chosen):
             found[determinant.column, :, 2] += against[number]
             found[determinant.column, :, 3] += agrees[number]
-    return np.log1p(found)
+    return found

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.collect import Collected, collect
-from rfod._evidence.decision import Decision, load_decision
-from rfod._evidence.inputs import CELL_INPUTS, GROUPS, group_of
+from rfod._evidence.context import Suspicion, column_order
+from rfod._evidence.decision import SCREENED, Decision, load_decision
+from rfod._evidence.inputs import CELL_INPUTS, GROUPS, CellInputs, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
-from rfod._evidence.regularities import Regularity, violations
+from rfod._evidence.regularities import Regularity
 from rfod._evidence.suggest import suggest
 from rfod._evidence.texts import Floats
+from rfod._model.executor import Threads
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line
 from rfod._table.table import Table
@@ -27,7 +29,6 @@ WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for 
 LEAST_SAID = 0.3  # log-odds
 MOST_SAID = 2  # reasons of a sentence; `evidence` names all
 HIDDEN = "hidden"
-_UNIQUE = CELL_INPUTS.index("unique_rule")
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,6 @@ class CellProbabilities:
 
     def __init__(self, judged: JudgedTable, table: Table) -> None:
         self._judged, self._table = judged, table
-        self._broken: dict[Regularity, NDArray[np.bool_]] = {}
 
     @cached_property
     def decision(self) -> Decision:
@@ -100,34 +100,26 @@ class CellProbabilities:
     @cached_property
     def first(self) -> Floats:
         """(columns, rows): probability from the row and the profile alone."""
-        return self.decision.first(self.collected.inputs.values)
+        inputs = self.collected.inputs
+        found = np.empty((len(self.names), len(self._judged)))
+        inputs.prepare()
+        results = Threads(self._judged.n_jobs).map(_judge_column, range(len(found)), [inputs, self.decision])
+        for c, (chance, suspects) in enumerate(results):
+            found[c] = chance
+            inputs.keep(c, suspects)
+        return found
 
     @cached_property
     def probability(self) -> Floats:
         """(rows, columns): how likely each cell is wrong."""
         if not self._judged.is_own:
             return self.first.T
-        collected = self.collected
-        codes = np.stack([column.codes for column in collected.written.columns])
-        return self.decision.with_context(collected.inputs.values, collected.order, codes, self.first).T
+        handles = [self.collected, Suspicion(self.first), self.first, self.decision]
+        return np.stack(list(Threads(self._judged.n_jobs).map(_judge_in_context, range(len(self.first)), handles))).T
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""
-        if rule not in self._broken:
-            written = self.collected.written
-            if rule.kind == "unique" and not self._judged.is_own:  # compared with the training table
-                self._broken[rule] = self.collected.inputs.values[rule.columns[0], :, _UNIQUE] > 0
-            else:
-                self._broken[rule] = violations(rule, written.columns, written.numbers, None)
-        return self._broken[rule]
-
-    def muted(self) -> NDArray[np.bool_]:
-        """(rows, modelled columns): cells that are probably wrong by their own evidence, left out of a second fit."""
-        found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
-        for c, j in enumerate(self.collected.written.place.tolist()):
-            if j >= 0:
-                found[:, j] = self.first[c] >= WORTH_A_CHECK
-        return found
+        return self.collected.inputs.broken(rule)
 
     def above(self, least: float) -> NDArray[np.intp]:
         """(cells, 2): row and column of the cells of at least this probability, most probable first."""
@@ -137,18 +129,21 @@ class CellProbabilities:
 
     def describe(self, cells: Iterable[Sequence[int]], hidden: Collection[str] = ()) -> list[WrongCell]:
         """Cells, given by row and column, with their reasons; values of `hidden` columns are not told."""
-        return [self._describe(int(row), int(column), hidden) for row, column in cells]
+        wanted = [(int(row), int(column)) for row, column in cells]
+        by_column = sorted(range(len(wanted)), key=lambda place: wanted[place][1])  # inputs are made by column
+        found = {place: self._describe(*wanted[place], hidden) for place in by_column}
+        return [found[place] for place in range(len(wanted))]
 
     def _describe(self, row: int, c: int, hidden: Collection[str]) -> WrongCell:
         column = self.collected.written.columns[c]
         code = int(column.codes[row])
         groups = self._weighed_groups(row, c)
-        reasons = reasons_of(self.collected, self._judged, row, c, groups, self.broken, hidden)
+        reasons = reasons_of(self.collected, self._judged, row, c, groups, hidden)
         found = WrongCell(
             row=row,
             column=column.name,
             observed=None if code < 0 else column.values[code],
-            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons], self.broken),
+            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons]),
             probability=float(self.probability[row, c]),
             kind=reasons[0].group,
             evidence=tuple(reason.group for reason in reasons),
@@ -162,7 +157,7 @@ class CellProbabilities:
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
         """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
-        own = self.collected.inputs.values[c, row]
+        own = self.collected.inputs.cell(c, row).values[0]
         places = group_of()
         without = np.repeat(own[None], 1 + len(GROUPS), axis=0)
         for number, members in enumerate(places.values()):
@@ -174,11 +169,47 @@ class CellProbabilities:
         return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
 
 
+def _judge_column(c: int, inputs: CellInputs, decision: Decision) -> tuple[Floats, ColumnInputs]:
+    """First probabilities of a column, and its cells that are looked at further."""
+    made = inputs.make(c)
+    chance = decision.first(made.values)
+    return chance, made.take(np.flatnonzero(chance >= SCREENED))
+
+
+def _judge_in_context(c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: Decision) -> Floats:
+    """Probabilities of a column with the context of the table."""
+    rows = np.flatnonzero(first[c] >= SCREENED)
+    found: Floats = first[c].copy()
+    own = collected.inputs.cells(c, rows).values
+    codes = collected.written.columns[c].codes
+    order, context = column_order(collected.written, c)[rows], suspicion.inputs(c, codes)[rows]
+    found[rows] = decision.in_context(own, order, context)
+    return found
+
+
+def judge_cells(
+    judged: JudgedTable, rows: NDArray[np.intp], columns: NDArray[np.intp]
+) -> tuple[Floats, list[str | None]]:
+    """(cells,): how likely cells of new rows are wrong, given by row and modelled column; and for those worth a check
+    what to put in their place. Other rows of the table are not looked at."""
+    wanted, at = np.unique(rows, return_inverse=True)
+    if not len(wanted):
+        return np.zeros(0), []
+    part = judged.take(wanted)
+    found = CellProbabilities(part, part.table)
+    place = np.zeros(len(judged.names), dtype=np.intp)
+    of_columns = found.collected.written.place
+    place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
+    chance = found.probability[at, place[columns]]
+    cells = zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True)
+    return chance, [found.describe([(row, c)])[0].suggested if worth else None for row, c, worth in cells]
+
+
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
     said = [reason.text for reason in reasons if reason.text][:MOST_SAID]
-    return f"{start}: {'; '.join(said)}" if said else start
+    return f"{start}: {'; '.join(said) or 'no single evidence decides, all of it together does'}"
 
 
 def probability_text(value: float) -> str:
@@ -190,4 +221,13 @@ def _start(name: str, observed: str | None) -> str:
     return f"{one_line(name)} is " + ("missing" if observed is None else f"'{one_line(observed)}'")
 
 
-__all__ = ["CELL_INPUTS", "HIDDEN", "WORTH_A_CHECK", "WRONG", "CellProbabilities", "WrongCell", "probability_text"]
+__all__ = [
+    "CELL_INPUTS",
+    "HIDDEN",
+    "WORTH_A_CHECK",
+    "WRONG",
+    "CellProbabilities",
+    "WrongCell",
+    "judge_cells",
+    "probability_text",
+]

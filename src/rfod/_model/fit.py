@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
 from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
 from rfod._table.bins import bin_table, fit_features
 from rfod._table.columns import Column
-from rfod._table.encode import MISSING, encode_column
+from rfod._table.encode import encode_column
 from rfod._table.schema import infer_schema
 from rfod._table.table import Table
 from rfod.exceptions import SchemaError
@@ -46,16 +46,6 @@ class Trained:
     rows: EncodedRows
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """What a second fit does not learn from."""
-
-    rows: NDArray[np.bool_]
-    """(rows,)."""
-    cells: NDArray[np.bool_]
-    """(rows, modelled columns): count as missing. They are judged by their values all the same."""
-
-
 def train(
     table: Table,
     column_types: Mapping[str, str] | None,
@@ -63,14 +53,14 @@ def train(
     seed: int,
     executor: Executor,
     progress: Progress = silent,
-    left_out: LeftOut | None = None,
+    left_out: NDArray[np.bool_] | None = None,
 ) -> Trained:
-    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams."""
+    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams. Rows that are
+    `left_out`, bool (rows,), are not learned from."""
     check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
-    given = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
-    encoded = given if left_out is None else _without(given, left_out.cells)
+    encoded = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
     features = fit_features(schema, encoded, params.max_bins, seed)
     if len(features) > MOST_FEATURES:
         raise SchemaError(
@@ -85,7 +75,7 @@ def train(
     )
     is_robust = left_out is not None
     fit = _Fit(schema.columns, encoded, predictors, params, seed, executor, progress, is_robust)
-    usable = np.ones(table.n_rows, dtype=np.bool_) if left_out is None else ~left_out.rows
+    usable = np.ones(table.n_rows, dtype=np.bool_) if left_out is None else ~left_out
     columns, rows = fit.grow(usable)
     kept = _sample_rows(np.flatnonzero(usable), KEPT_ROWS, seed)
     sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
@@ -95,18 +85,7 @@ def train(
     centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
     calibration = np.sort(scores.consensus(parts, centres, scales))
     model = Model(schema, features, calibrated, sample, seed, settings, centres, scales, calibration)
-    return Trained(model, replace(rows, encoded=given))
-
-
-def _without(encoded: Sequence[NDArray[Any]], cells: NDArray[np.bool_]) -> list[NDArray[Any]]:
-    """Encoded columns with some cells missing; a column that would have no value left keeps all."""
-    muted = []
-    for j, values in enumerate(encoded):
-        gap = MISSING if values.dtype == np.int32 else np.nan
-        without = np.where(cells[:, j], gap, values).astype(values.dtype)
-        present = without >= 0 if values.dtype == np.int32 else np.isfinite(without)
-        muted.append(without if present.any() else values)
-    return muted
+    return Trained(model, rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,11 @@ class JudgedTable:
         self._read = read
         self._repairs: dict[int, Repair] = {}
 
+    def take(self, rows: Positions) -> JudgedTable:
+        """Some rows of a table that is not the model's own."""
+        assert self._read is None
+        return JudgedTable(self.model, self.table.take(rows), self.cells.take(rows), n_jobs=self.n_jobs)
+
     def __len__(self) -> int:
         return len(self.cells.cell_scores)
 

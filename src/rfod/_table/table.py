@@ -9,7 +9,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,16 @@ class Table:
             if pc.any(pc.match_substring_regex(texts, LONG_INTEGER)).as_py():
                 return texts
         return column
+
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Some of the rows; frames made from it are as those of the whole table, but not aligned with it."""
+        picked, read = pa.array(rows, pa.int64()), self._read
+
+        def read_some(index: int, name: str, mixed_as_text: bool) -> Any:
+            return read(index, name, mixed_as_text).take(picked)
+
+        texts = {name: column.take(picked) for name, column in self.texts.items()}
+        return replace(self, n_rows=len(rows), _read=read_some, texts=texts)
 
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.

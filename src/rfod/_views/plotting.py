@@ -15,7 +15,7 @@ from rfod._io.interface import OutputError
 from rfod._io.storage import replaced
 from rfod._io.write import check_target
 from rfod._table.table import check_columns
-from rfod._views.summary import printable
+from rfod._views.distribution import printable
 from rfod.detection import Detection
 
 if TYPE_CHECKING:

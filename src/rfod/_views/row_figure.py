@@ -18,6 +18,7 @@ from rfod._model.judged import JudgedTable
 from rfod._table.columns import Column
 from rfod._table.encode import decode_column, value_text
 from rfod._table.values import UNSEEN, read_numbers
+from rfod._views.distribution import ticks
 from rfod._views.plotting import (
     BAND,
     BODY,
@@ -32,7 +33,6 @@ from rfod._views.plotting import (
     styled,
     title,
 )
-from rfod._views.summary import ticks
 from rfod.detection import Detection
 from rfod.exceptions import ParameterError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell
 from rfod._findings.suspects import by_pattern
+from rfod._views.distribution import LONGEST_SENTENCE, printable
 from rfod.detection import Detection
 
 Positions = NDArray[np.intp]
@@ -70,7 +71,7 @@ class Suspects:
             sentences.append(f"Most of them are in {named}.")
         return sentences
 
-    def to_json(self, place_of: dict[int, int], printable: Callable[..., str], longest_sentence: int) -> dict[str, Any]:
+    def to_json(self, place_of: dict[int, int]) -> dict[str, Any]:
         """The cells by property, and their patterns; `place_of` says where the report has each row."""
         number_of = {id(cell): number for number, cell in enumerate(self.cells)}
         groups = by_pattern(self.cells)
@@ -85,8 +86,8 @@ class Suspects:
             "limit": WRONG,
             "patterns": [
                 {
-                    "sentence": printable(f"{group[0].column} {group[0].sort}", longest_sentence),
-                    "example": printable(group[0].reason, longest_sentence),
+                    "sentence": printable(f"{group[0].column} {group[0].sort}", LONGEST_SENTENCE),
+                    "example": printable(group[0].reason, LONGEST_SENTENCE),
                     "cells": [number_of[id(cell)] for cell in group],
                 }
                 for group in groups
@@ -96,5 +97,5 @@ class Suspects:
             "observed": [optional(cell.observed) for cell in self.cells],
             "suggested": [optional(cell.suggested) for cell in self.cells],
             "probability": [float(f"{cell.probability:.4f}") for cell in self.cells],
-            "because": [printable(cell.because, longest_sentence) for cell in self.cells],
+            "because": [printable(cell.because, LONGEST_SENTENCE) for cell in self.cells],
         }
