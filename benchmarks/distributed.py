@@ -6,8 +6,8 @@
 Makes Parquet files of orders (12 mixed columns, `stream.py`). Every measurement is a process of its own. The local ones
 run under RLIMIT_AS. `score` writes a directory of parts; the engine is started and its workers have judged a few rows
 before the clock starts. Peaks are what the kernel says of each process; of Ray, of the driver and of the worker that
-needs most. CPU seconds are those of the driver and its workers: on a machine that others use too, they say more than the
-clock.
+needs most. CPU seconds are those of the driver and its workers: on a machine that others use too, they say more than
+the clock.
 """
 
 from __future__ import annotations
