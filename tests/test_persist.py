@@ -24,6 +24,9 @@ import rfod
 from damaged_models import header_npy, npy, unpack, with_array
 from rfod import ModelFormatError
 from rfod._io import archives
+from rfod._io.interface import ReadOptions
+from rfod._io.locations import open_source
+from rfod._io.source import read_all
 from rfod._model import persist
 from tables import IN_LIBRARY, as_arrow, as_pandas, mixed_columns, small
 
@@ -93,6 +96,19 @@ def test_round_trip_of_odd_tables(tmp_path):
         found, again = before.detect(table), rfod.load(tmp_path / "m.rfod").detect(table)
         np.testing.assert_array_equal(found.cell_scores, again.cell_scores)
         assert found.expected.equals(again.expected)
+
+
+def test_codes_of_a_text_file_are_stored_as_text(tmp_path):
+    """A text file reads their digits as numbers before the schema calls them codes."""
+    lines = [f"{10_000 + 37 * (row % 30)},{row % 2 + 5},{1.5 * row}" for row in range(200)]
+    (tmp_path / "codes.csv").write_text("\n".join(["zip,two,x", *lines]))
+    table = read_all(open_source(str(tmp_path / "codes.csv"), ReadOptions())).table
+    before = small(n_estimators=2).fit(table)
+    assert [column.kind for column in before.model_.schema.columns] == ["code", "categorical", "numeric"]
+    before.save(tmp_path / "m.rfod")
+    np.testing.assert_array_equal(
+        rfod.load(tmp_path / "m.rfod").detect(table).row_scores, before.detect(table).row_scores
+    )
 
 
 def test_a_loaded_detector_is_a_whole_detector(path):

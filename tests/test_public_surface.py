@@ -29,6 +29,8 @@ PUBLIC_NAMES = [
     "RowExplanation",
     "SchemaError",
     "SelfCheck",
+    "TableRegularity",
+    "WrongCell",
     "__version__",
     "load",
     "scan",

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from benchmarks import record
 from benchmarks.decision.measure import print_measures
-from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs, suspect_inputs
+from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
 from rfod._evidence.decision import FIELDS, SCREENED, Decision
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
@@ -28,6 +29,7 @@ from rfod._forest.boosted import LEAF, BoostedTrees
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
+VERSION = "1"  # of the decision; every output names it
 SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (24, 8), (220, 16), (260, 16)  # trees, leaves
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
@@ -62,13 +64,13 @@ class Version:
 def load(corpus: Path, folder: Path) -> list[Version]:
     """All versions that have inputs."""
     versions = []
-    for record in json.loads((corpus / "index.json").read_text())["versions"]:
-        path = folder / f"{record['path'].replace('/', '__')}.npz"
+    for entry in json.loads((corpus / "index.json").read_text())["versions"]:
+        path = folder / f"{entry['path'].replace('/', '__')}.npz"
         if path.exists():
             with np.load(path) as arrays:
                 versions.append(
                     Version(
-                        record,
+                        entry,
                         arrays["inputs"],
                         arrays["order"],
                         arrays["shuffled_order"],
@@ -198,6 +200,27 @@ def save(decision: Decision, folder: Path, card: dict[str, Any]) -> None:
     (folder / "decision.json").write_text(json.dumps(card, indent=1) + "\n")
 
 
+def card_of(versions: list[Version]) -> dict[str, Any]:
+    """What the learned file says of itself."""
+    records = [version.record for version in versions]
+    return {
+        "version": VERSION,
+        "learned_from": {
+            "versions": len(records),
+            "tables": len({entry["table"] for entry in records}),
+            "families": len({entry["family"] for entry in records}),
+            "cells": sum(version.wrong.size for version in versions),
+            "wrong_cells": sum(int(version.wrong.sum()) for version in versions),
+            "list": "benchmarks/decision/corpus.json",
+        },
+        "held_out": "benchmarks/results/decision.json",
+        "libraries": record.versions(),
+        "cell_inputs": list(CELL_INPUTS),
+        "context_inputs": [*ORDER_INPUTS, *SUSPECT_INPUTS],
+        "unknown": "errors in the sense of a value only, whole columns in a wrong unit, tables of fewer than 200 rows",
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
@@ -219,14 +242,18 @@ def main() -> None:
                 if fold[version.record["family"]] == k:
                     judged[place] = judge(decision, version)
             print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
+        found = {}
         for stage, name in enumerate(("cell", "table", "table, shuffled")):
             print(name)
-            print_measures(
+            found[name] = print_measures(
                 [(version.record, version.wrong, pair[stage]) for version, pair in zip(versions, judged, strict=True)]
             )
+        if options.results:
+            content = {"machine": record.machine(), **record.commit(), "folds": options.folds, "heads": found}
+            record.write_json(options.results, content)
     if options.to:
         decision = learn(versions)
-        save(decision, options.to, {"version": "1"})
+        save(decision, options.to, card_of(versions))
         print((options.to / "decision.npz").stat().st_size)
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck, self_check
+    from rfod._evidence.wrong_cells import WrongCell
     from rfod._findings.conditions import Condition
     from rfod._findings.explanations import CellExplanation, RowExplanation
     from rfod._findings.patterns import Pattern
+    from rfod._findings.suspects import TableRegularity
     from rfod._views.page import write_report
     from rfod.detection import Detection
     from rfod.detector import RFOD, load
@@ -39,6 +41,8 @@ __all__ = [
     "RowExplanation",
     "SchemaError",
     "SelfCheck",
+    "TableRegularity",
+    "WrongCell",
     "__version__",
     "load",
     "scan",
@@ -49,9 +53,11 @@ __all__ = [
 # Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
 _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck", "self_check"),
+    "rfod._evidence.wrong_cells": ("WrongCell",),
     "rfod._findings.conditions": ("Condition",),
     "rfod._findings.explanations": ("CellExplanation", "RowExplanation"),
     "rfod._findings.patterns": ("Pattern",),
+    "rfod._findings.suspects": ("TableRegularity",),
     "rfod._views.page": ("write_report",),
     "rfod.detection": ("Detection",),
     "rfod.detector": ("RFOD", "load"),

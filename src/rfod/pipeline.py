@@ -51,9 +51,9 @@ def _train(fit: _Fit) -> Trained:
     if not fit.params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
-    worst = _worst_rows(trained.model, cells, fit.params.trim)
+    left_out = _worst_rows(trained.model, cells, fit.params.trim)
     del trained, cells  # several times as large as the table
-    return fit.train(worst)
+    return fit.train(left_out)
 
 
 def fit_detect(

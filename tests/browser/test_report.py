@@ -33,7 +33,16 @@ def found_in_file(name: str) -> Detection:
     return rfod.scan(pd.read_parquet(path).head(3000), n_estimators=10, random_state=0, n_jobs=1)
 
 
+def found_in_misspelt() -> Detection:
+    table, _ = make_shipments(n_rows=1200, n_clean=800)
+    carrier = table["carrier"].astype(object)
+    named = carrier.index[carrier.notna()][::40]
+    carrier[named] = [f"{text[:3]}x{text[4:]}" for text in carrier[named]]
+    return rfod.scan(table.assign(carrier=carrier), key="shipment_id", n_estimators=10, n_jobs=1)
+
+
 TABLES: dict[str, Callable[[], Detection]] = {
+    "wrong": found_in_misspelt,
     "shipments": found_in_shipments,
     "mixed": found_in_mixed,
     "hostile": found_in_hostile,
@@ -90,12 +99,13 @@ def test_a_walk_through(opened: Any, report: Any, name: str) -> None:
     assert page.locator("#count").inner_text() == f"{wanted[1].rstrip(')')} of 60 rows"
     page.select_option("#column", "-1")
 
-    # a pattern, and back
-    page.locator("#pattern-list button").first.click()
-    n_findings = page.locator("#pattern-list .count").first.inner_text()
-    assert page.locator("#count").inner_text().split()[0] == n_findings
-    page.locator("#clear").click()
-    assert page.locator("#count").inner_text() == "60 rows"
+    # a pattern, and back; after a scan patterns are those of wrong cells
+    if page.locator("#patterns").is_visible():
+        page.locator("#pattern-list button").first.click()
+        n_findings = page.locator("#pattern-list .count").first.inner_text()
+        assert page.locator("#count").inner_text().split()[0] == n_findings
+        page.locator("#clear").click()
+        assert page.locator("#count").inner_text() == "60 rows"
 
     # open a row, go on to the next, close
     page.locator(ROWS).first.locator("td").nth(1).click()
@@ -113,6 +123,44 @@ def test_a_walk_through(opened: Any, report: Any, name: str) -> None:
     assert page.locator("#detail").is_visible()
     page.locator("#detail-close").click()
     page.locator("#column-table th button", has_text="Missing").click()
+    it.check_quiet()
+
+
+@pytest.mark.parametrize("name", ["wrong", "mixed"])
+def test_wrong_cells(opened: Any, report: Any, name: str) -> None:
+    it = opened(report(name))
+    page = it.page
+    lines = page.locator("#wrong-table tbody tr")
+    if not page.locator("#wrong").is_visible():
+        assert name == "mixed"  # that has few, or none
+        return
+    n_cells = int(page.locator("#wrong-count").inner_text().split()[0])
+    assert lines.count() == min(25, n_cells)
+    assert "of ten such cells about nine are wrong" in page.locator("#wrong .lead").inner_text()
+
+    # a pattern, and back
+    page.locator("#wrong-patterns button").first.click()
+    n_like = page.locator("#wrong-patterns .count").first.inner_text()
+    assert page.locator("#wrong-count").inner_text().split()[0] == n_like
+    if page.locator("#wrong-clear").is_visible():
+        page.locator("#wrong-clear").click()
+    assert page.locator("#wrong-count").inner_text().split()[0] == str(n_cells)
+
+    # only those that are called wrong
+    page.select_option("#wrong-least", "0.9")
+    n_wrong = int(page.locator("#tiles div", has_text="Wrong cells").locator("dd").inner_text())
+    if n_wrong < n_cells:
+        assert page.locator("#wrong-count").inner_text().split()[0] == str(n_wrong)
+    page.select_option("#wrong-least", "0.5")
+
+    # a row opens with its wrong cells first
+    text = lines.first.locator("td").nth(2).inner_text()
+    lines.first.locator(".open").click()
+    assert text in page.locator("#detail .wrong-note").first.inner_text()
+    page.keyboard.press("Escape")
+    page.locator("#wrong-table th button", has_text="Observed").click()
+    page.fill("#wrong-search", "no such thing")
+    page.locator("#wrong-table", has_text="No cell is like this.").wait_for()
     it.check_quiet()
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from rfod._cli.app import app
 from rfod._cli.findings import cells_schema, rows_schema
+from rfod._cli.suspects import scan_cells_schema, scan_rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
@@ -36,8 +37,14 @@ def test_help_has_an_example(command: str) -> None:
 
 def test_every_output_column_is_documented() -> None:
     text = (DOCS / "formats.md").read_text(encoding="utf-8")
-    rows, cells = text.split("## Cells")
-    for part, schema in ((rows, rows_schema(pa.string())), (cells, cells_schema(pa.string()))):
+    schemas = {
+        "Rows of a scan": scan_rows_schema,
+        "Cells of a scan": scan_cells_schema,
+        "Rows of new data": rows_schema,
+        "Cells of new data": cells_schema,
+    }
+    for heading, schema_of in schemas.items():
+        part, schema = text.partition(f"## {heading}\n")[2].partition("\n## ")[0], schema_of(pa.string())
         documented = re.findall(r"^\| `(\w+)` \| ([\w ]+) \|", part, re.MULTILINE)
         found = [(field.name, "type of the key column" if field.name == "key" else str(field.type)) for field in schema]
         assert documented == found

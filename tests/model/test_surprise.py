@@ -1,17 +1,24 @@
 """Surprise by hand, and that it is honest."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rfod
 from rfod._model import calibrate
 from rfod._model.scores import centre_and_scale, consensus, root_mean_squares
 
 
 def test_numeric_strangeness_is_the_log_of_residual_over_spread() -> None:
     found = calibrate.numeric_strangeness(np.array([10.0, 0.0, np.nan]), np.array([3.0, 3.0, 3.0]), floor=4.0)
-    np.testing.assert_allclose(found, [np.log(2.0), np.log(1e-9), np.nan], rtol=1e-8)  # hypot(3, 4) = 5
+    np.testing.assert_allclose(found, [np.log(2.0), np.log(0.1), np.nan])  # hypot(3, 4) = 5
+
+
+def test_residuals_that_are_small_for_their_spread_count_as_equal() -> None:
+    found = calibrate.numeric_strangeness(np.array([0.0, 1e-9, 0.4, 0.6]), np.full(4, 3.0), floor=4.0)
+    assert found[0] == found[1] == found[2] < found[3]
 
 
 def test_categorical_strangeness_is_minus_log_of_no_likelier_categories() -> None:
@@ -19,10 +26,29 @@ def test_categorical_strangeness_is_minus_log_of_no_likelier_categories() -> Non
     np.testing.assert_allclose(found, [0.0, 1.0, 5.0], atol=1e-12)
 
 
-def test_the_floor_is_the_median_residual() -> None:
-    assert calibrate.spread_floor(np.array([1.0, 2.0, 9.0, np.nan]), 100.0) == 2.0
-    assert calibrate.spread_floor(np.array([0.0, 0.0, 0.0]), 100.0) == pytest.approx(1e-4)
-    assert calibrate.spread_floor(np.zeros(0), 0.0) > 0
+def test_the_floor_is_the_median_residual_or_half_the_resolution() -> None:
+    assert calibrate.spread_floor(np.array([1.0, 2.0, 9.0, np.nan]), 100.0, 1.0) == 2.0
+    assert calibrate.spread_floor(np.array([0.0, 0.0, 0.0]), 100.0, 0.01) == 0.005
+    assert calibrate.spread_floor(np.array([0.0, 0.0, 0.0]), 100.0, 0.0) == pytest.approx(1e-4)
+    assert calibrate.spread_floor(np.zeros(0), 0.0, 0.0) > 0
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0, -2.0, 30.0, np.nan, np.inf], 1.0),
+        ([0.07, 0.19, 0.0], 0.01),
+        ([0.07, 0.07000000029802322, 0.1899999976158142], 0.01),  # after float32
+        ([0.5] * 99 + [0.123456], 0.1),  # one value with more decimals
+        ([1e-7, 3e-7], 1e-7),
+        ([0.0, 0.0], 1.0),
+        ([np.pi, np.e], 0.0),
+        ([np.nan], 0.0),
+        ([], 0.0),
+    ],
+)
+def test_the_resolution_is_the_last_decimal_in_use(values: list[float], expected: float) -> None:
+    assert calibrate.resolution(np.array(values)) == pytest.approx(expected)
 
 
 def test_surprise_of_shares() -> None:
@@ -45,7 +71,44 @@ def test_beyond_its_start_a_tail_falls_like_the_mean_excess() -> None:
     expected = -np.log10(11 / 101) + 6.0 * rate / np.log(10)
     np.testing.assert_allclose(tail.surprise(np.array([6.0])), expected)
     assert np.isnan(tail.surprise(np.array([np.nan])))[0]
-    assert tail.surprise(np.array([1e9]))[0] == calibrate.MAX_SURPRISE
+
+
+def test_a_tail_ends_where_the_data_end_to_carry_it() -> None:
+    """99 cells show 1 / 100. The tail may continue by four decades; it reaches two where the line has four."""
+    tail = calibrate.Tail(np.linspace(-1, 1, 99), start=0.0, start_surprise=1.0, slope=2.0)
+    np.testing.assert_allclose(tail.surprise(np.array([0.25, 0.5, 2.5, 1e9])), [1.5, 2.0, 4.0, 6.0])
+    few, many = (calibrate.Tail(np.zeros(n), 0.0, 1.0, 4.0).surprise(np.array([300.0]))[0] for n in (62, 4096))
+    assert few < 5.4 < 10 < many < 10.84
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_residuals_within_their_spread_are_in_no_tail(robust: bool) -> None:
+    """Where nearly all cells are predicted exactly, the others are strange only beyond their spread."""
+    known = np.concatenate([np.full(990, np.log(0.1)), np.full(10, np.log(0.3))])
+    tail = calibrate.fit_tail(known, is_categorical=False, robust=robust)
+    within, beyond = tail.surprise(np.log([[0.1, 0.2, 0.9], [1.1, 3.0, 30.0]]))
+    assert within[0] == 0
+    assert (within[1:] == calibrate.share_surprise(20, 1000)).all()
+    assert within[-1] < beyond[0] < 3 < beyond[1] < beyond[2]
+
+
+@pytest.mark.parametrize("n_rows", [100, 1000])
+def test_rounding_is_no_surprise(n_rows: int) -> None:
+    """A rate that a category decides, after a round trip through float32."""
+    rng = np.random.default_rng(0)
+    category = rng.choice(["food", "book", "tool", "toy"], n_rows)
+    vat = np.where(np.isin(category, ["food", "book"]), 0.07, 0.19)
+    table = pd.DataFrame({"category": category, "vat": vat, "price": rng.lognormal(3, 1, n_rows).round(2)})
+    some = rng.choice(n_rows, n_rows // 10, replace=False)
+    partly = table.copy()
+    partly.loc[some, "vat"] = vat[some].astype(np.float32).astype(np.float64)
+    swapped = table.assign(vat=0.26 - vat)
+    detector = rfod.RFOD(random_state=0, n_jobs=1).fit(table)
+    assert detector.detect(table.astype({"vat": np.float32})).surprise[:, 1].max() < 3
+    assert detector.detect(partly).surprise[:, 1].max() < 3
+    own = rfod.RFOD(random_state=0, n_jobs=1).fit_detect(partly).surprise[:, 1]
+    assert own.max() < 3
+    assert detector.detect(swapped).surprise[:, 1].min() > 3
 
 
 def test_a_robust_tail_does_not_see_a_few_wrong_cells() -> None:

@@ -21,18 +21,18 @@ def fit(
         min=2,
         help="A source with more rows is fitted on a uniform sample of this size, drawn in one pass.",
     ),
+    no_evidence: bool = typer.Option(
+        False,
+        "--no-evidence",
+        help="Keep no counts, frequent values and rules of the table in the model. Cells of new rows then get no "
+        "probability of being wrong.",
+    ),
     engine: str = options.ENGINE,
     checkpoint: str | None = typer.Option(
         None,
         "--checkpoint",
         metavar="FOLDER",
         help="Keep the results of finished tasks there: the same command goes on after it was killed.",
-    ),
-    no_evidence: bool = typer.Option(
-        False,
-        "--no-evidence",
-        help="Keep no counts, frequent values and rules of the table in the model. Cells of new rows then get no "
-        "probability of being wrong.",
     ),
     quiet: bool = options.QUIET,
     reading: Reading,
@@ -43,7 +43,6 @@ def fit(
 
     Example: rfod fit train.parquet -o orders.rfod
     """
-    from collections.abc import Sequence
     from dataclasses import replace
 
     from rfod._cli.console import Reporter, naming
@@ -64,16 +63,11 @@ def fit(
     check_output(output, [table])
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
-
-    def params_for(names: Sequence[str]) -> Params:
-        params = learning.params(names, read_options.kinds, Params.trim, reporter.draws)
-        return replace(params, keep_evidence=not no_evidence)
-
     if not isinstance(source, ColumnarSource) and (engine != LOCAL or checkpoint is not None):
         raise not_columnar(source.name)
     with open_engine(engine, learning.jobs) as executor, naming(source.name):
         if isinstance(source, ColumnarSource):
-            params = params_for(source.schema.names)
+            params = learning.params(source.schema.names, read_options.kinds, Params.trim, reporter.draws)
             if checkpoint is not None:
                 executor = Checkpointed(executor, checkpoint, fit_job(source, params, key, sample_rows))
             with reporter.stage("reading"), terminal_progress(reporter.draws) as progress:
@@ -82,12 +76,13 @@ def fit(
             stats = SourceStats(source.name)
             sample, n_seen = sample_table(source, reporter, sample_rows, learning.seed, stats)
             stats.n_sampled = sample.rows.num_rows if sample.rows.num_rows < n_seen else None
-            params = params_for(sample.rows.column_names)
+            params = learning.params(sample.rows.column_names, read_options.kinds, Params.trim, reporter.draws)
         rows, n_rows = sample.rows, stats.n_rows
         if stats.n_sampled:
             reporter.say(f"{source.name}: a uniform sample of {rows.num_rows:,} of {n_rows:,} rows is fitted.")
         with reporter.stage("forests"), reporter.remarks():
             check_training(rows.num_rows, rows.column_names)
+            params = replace(params, keep_evidence=not no_evidence)
             model = fit_model(sample.table, params, key=key, executor=executor).model
     model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
     with reporter.stage("writing"), replaced(output) as temporary:

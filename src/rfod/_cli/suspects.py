@@ -25,6 +25,17 @@ N_CELLS = 3  # per row in the table of rows
 MOST_KEPT = 1_000  # cells of a table that is not held in memory
 
 
+def scan_rows_schema(key_type: pa.DataType | None) -> pa.Schema:
+    """One line per row of a scanned table."""
+    answers = {"score": pa.float64(), "probability": pa.float64(), "flagged": pa.bool_(), "cells": pa.string()}
+    return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
+
+
+def scan_cells_schema(key_type: pa.DataType | None) -> pa.Schema:
+    """One line per cell that is wrong or worth a check."""
+    return pa.schema([*place_fields(key_type), *SUSPECT_FIELDS])
+
+
 class ScanFindings:
     """What a scan says of its table: cells by their probability, and rows by their scores.
 
@@ -61,7 +72,7 @@ class ScanFindings:
         cells, labels = self.written, self.found.labels
         columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
         columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
-        return pa.table(columns, schema=pa.schema([*place_fields(labels.key_type), *SUSPECT_FIELDS]))
+        return pa.table(columns, schema=scan_cells_schema(labels.key_type))
 
     def rows_table(self) -> pa.Table:
         """All rows, with the highest probability of their cells and those that are listed in words."""
@@ -77,7 +88,7 @@ class ScanFindings:
             "flagged": pa.array([row in words for row in rows]),
             "cells": pa.array(["; ".join(words[row][:N_CELLS]) if row in words else None for row in rows], pa.string()),
         }
-        return pa.table(columns)
+        return pa.table(columns, schema=scan_rows_schema(found.labels.key_type))
 
     def to_json(self, most: int, unusual: Sequence[RowExplanation]) -> dict[str, Any]:
         """The findings as plain values, at most so many cells."""

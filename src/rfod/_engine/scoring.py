@@ -37,6 +37,8 @@ MANIFEST_FORMAT = 1
 CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
 """Of an unusual cell."""
 _METADATA = b"rfod"
+CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
+"""Of the structs that engines write per unusual cell."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from rfod._evidence.collect import Collected
 from rfod._evidence.form import MARKS, NO_LETTER, marks_of
@@ -15,7 +16,10 @@ from rfod._evidence.profile import FACTS
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
+from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.base import ColumnFormat
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
 _GRAMS = {
@@ -25,10 +29,11 @@ _GRAMS = {
 }
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
 CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
-NEAR_UNIT = 0.5  # share of the expected value that it may then be away
+NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expected, in the other unit
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
+MOST_FORMS = 20  # of a truth value that are looked at, the most frequent
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,9 @@ def reasons_of(
         "margin": lambda: _margin(collected, judged, row, c),
         "regularities": lambda: _regularity(collected, row, c),
     }
+    numbers = collected.written.numbers[c]
+    if numbers is not None and np.isfinite(numbers[row]):  # the form of a number says little to a reader
+        groups = sorted(groups, key=lambda group: group == "form")
     found = [Reason(group, *say[group]()) for group in groups]
     return [reason for reason in found if reason.text] or found[:1]
 
@@ -94,7 +102,8 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     if mark in _GRAMS:
         subject, verb, size = _GRAMS[mark]
         letters = one_line(text[rarest : rarest + size])
-        sort = f"has the letter '{letters}'" if size <= MOST_LETTERS else "has letters that hardly occur together"
+        subject = subject.replace("letter", "digit") if letters.isdecimal() else subject
+        sort = f"has the {subject[4:].rstrip('s')} '{letters}'" if size <= MOST_LETTERS else "has an unusual form"
         return f"{subject} '{letters}' {verb} {times} (others in at least {usual:,})", sort
     if mark == "length":
         return f"its length of {len(text)} occurs {times} (others in at least {usual:,})", "has an unusual length"
@@ -146,6 +155,16 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     return text, f"differs from other rows with the same {by.name}"
 
 
+def written_category(collected: Collected, column: Column, c: int, code: int) -> str:
+    """A category as the column writes it: truth values as yes and no, or 1 and 0."""
+    text = value_text(column, np.array([code], dtype=np.int32))[0]
+    if column.kind == "boolean":
+        texts = pa.chunked_array([pa.array(collected.profile.columns[c].frequent[:MOST_FORMS], pa.large_string())])
+        meant = kind_of("boolean").parse(texts, ColumnFormat("boolean")).to_pylist()
+        return next((t for t, m in zip(texts.to_pylist(), meant, strict=True) if m is (text == "true")), text)
+    return text
+
+
 def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:
     j = int(collected.written.place[c])
     if j < 0:
@@ -155,7 +174,7 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
     if column.is_categorical:
         if expected < 0:
             return NOTHING
-        text = value_text(column, np.array([expected], dtype=np.int32))[0]
+        text = written_category(collected, column, c, int(expected))
         share = 100 * cells.expected_share[row, j]
         return f"the other columns lead to '{text}' ({share:.0f} %)", "is not what the other columns lead to"
     if not np.isfinite(expected):
@@ -176,8 +195,10 @@ def clear_unit(collected: Collected, row: int, c: int, expected: float) -> float
     numbers = collected.written.numbers[c]
     if numbers is None or collected.inputs.cell(c, row).values[0, _PLACE["unit"]] <= CLEAR_UNIT:
         return None
-    factor = best_unit(float(numbers[row]), expected)
-    return factor if abs(float(numbers[row]) * factor - expected) <= NEAR_UNIT * abs(expected) else None
+    value = float(numbers[row])
+    factor = best_unit(value, expected)
+    local_spread = abs(value - expected) / np.expm1(collected.inputs.cell(c, row).values[0, _PLACE["residual"]])
+    return factor if abs(value * factor - expected) <= NEAR_UNIT * local_spread else None
 
 
 def _rounded(value: float) -> float:
@@ -192,8 +213,10 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
         n_same = round((known.negative if values[row] < 0 else 1 - known.negative) * known.n_values)
         return f"only {n_same:,} of {known.n_values:,} values have this sign", "has an unusual sign"
     low, high = float(known.quantiles[3]), float(known.quantiles[-4])
+    if low <= values[row] <= high:
+        return NOTHING
     j = int(collected.written.place[c])
-    if j < 0:
+    if j < 0 or judged.model.is_categorical[j]:
         return f"nearly all values are between {low:g} and {high:g}", "is far from the other values"
     first, last = value_text(judged.model.schema.columns[j], np.array([low, high]))
     return f"nearly all values are between {first} and {last}", "is far from the other values"

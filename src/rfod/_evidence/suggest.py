@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rfod._evidence.collect import Collected
-from rfod._evidence.reasons import clear_unit, near_text
+from rfod._evidence.reasons import clear_unit, near_text, written_category
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import value_text
 
@@ -74,7 +74,7 @@ def _expected(collected: Collected, judged: JudgedTable, row: int, c: int) -> st
         return None
     column, expected = judged.model.schema.columns[j], judged.cells.expected[j][row]
     if column.is_categorical:
-        return value_text(column, np.array([expected], dtype=np.int32))[0] if expected >= 0 else None
+        return written_category(collected, column, c, int(expected)) if expected >= 0 else None
     if not np.isfinite(expected):
         return None
     numbers = collected.written.numbers[c]

@@ -2,7 +2,8 @@
 
 A cell first has a *strangeness* in the measure of its own column: the residual in units of its local spread, or the
 probability of all categories that are no likelier. Surprise is -log10 of the share of the training cells of the column
-that are at least as strange, continued beyond the strangest by a fitted tail. docs/surprise.md has the formulas.
+that are at least as strange, continued by a fitted tail, a few decades beyond the strangest at most. docs/surprise.md
+has the formulas.
 """
 
 from __future__ import annotations
@@ -26,15 +27,19 @@ CAUTION = 1.64  # standard errors by which the tail is taken to be heavier than 
 STEEPEST = 4.0  # decades of probability per e-fold of strangeness, at most
 RAREST = 1e-5  # smaller probabilities of categories count as equal
 RAREST_IN_ROWS = 1e-3  # the same, where the cells of a row are summed up
-SMALLEST_RESIDUAL = 1e-9  # in spreads; smaller residuals count as equal
+SMALLEST_RESIDUAL = 0.1  # in spreads; smaller residuals count as equal
 SMALLEST_FLOOR = 1e-6  # of the range of a column
-MAX_SURPRISE = 300.0
+CARRIED = 2.0  # decades beyond 1 / n that a tail is continued by, at most, for each decade of n
+MOST_DECIMALS = 9
+USUAL = 0.95  # share of the values of a column that have its usual decimals, at least
+ROUNDING = 2e-7  # of a value: what float32 leaves of it, and some more
 UNSEEN_SHARE = -1.0  # in place of a probability: a category that training never saw
 
 
 def numeric_strangeness(residual: Floats, local_spread: Floats, floor: float) -> Floats:
-    """log of |observed - expected| / sqrt(local spread² + floor²); NaN where there is no residual."""
-    return np.log(residual / np.hypot(local_spread, floor) + SMALLEST_RESIDUAL)
+    """log of |observed - expected| / sqrt(local spread² + floor²), at least of `SMALLEST_RESIDUAL`; NaN where there is
+    no residual."""
+    return np.log(np.maximum(residual / np.hypot(local_spread, floor), SMALLEST_RESIDUAL))
 
 
 def categorical_strangeness(no_likelier: Floats, rarest: float = RAREST) -> Floats:
@@ -51,11 +56,25 @@ def strangeness(column: ColumnForest, floor: float, scores: Floats, spread_or_sh
     return numeric_strangeness(scores * column.value_range, spread_or_share, floor)
 
 
-def spread_floor(residuals: Floats, value_range: float) -> float:
-    """Lower limit of local spreads: the median residual of training cells; NaN are left out."""
+def spread_floor(residuals: Floats, value_range: float, resolution: float) -> float:
+    """Lower limit of local spreads: the median residual of training cells, NaN left out, but at least half of the
+    column's resolution, since smaller differences are rounding."""
     known = residuals[np.isfinite(residuals)]
     typical = float(np.median(known)) if len(known) else 0.0
-    return max(typical, SMALLEST_FLOOR * value_range, np.finfo(np.float64).tiny)
+    return max(typical, 0.5 * resolution, SMALLEST_FLOOR * value_range, np.finfo(np.float64).tiny)
+
+
+def resolution(values: Floats) -> float:
+    """The last decimal that nearly all values of a column make do with: 1 for whole numbers, 0.01 for cents; 0 where
+    there is none. The rounding of float32 does not count, nor do a few values with more decimals."""
+    known = np.abs(values[np.isfinite(values)])
+    if not len(known):
+        return 0.0
+    for decimals in range(MOST_DECIMALS + 1):
+        scaled = known * 10.0**decimals
+        if np.mean(np.abs(scaled - np.rint(scaled)) <= np.minimum(ROUNDING * scaled, 0.1)) >= USUAL:
+            return float(10.0**-decimals)
+    return 0.0
 
 
 def share_surprise(n_like: int, n_rows: int) -> float:
@@ -66,7 +85,8 @@ def share_surprise(n_like: int, n_rows: int) -> float:
 @dataclass(frozen=True, eq=False)
 class Tail:
     """Distribution of the strangeness of a column's training cells: their shares, and beyond `start` a line in decades
-    per unit of strangeness, which for numbers is a Pareto tail of residual / spread."""
+    per unit of strangeness, which for numbers is a Pareto tail of residual / spread. Beyond 1 / n, which no training
+    cell can show, the line bends and ends after `CARRIED` times as many decades again."""
 
     known: Floats
     """Strangeness of (a sample of) the training cells, judged out of bag, ascending."""
@@ -78,8 +98,12 @@ class Tail:
         """-log10 of the probability of a cell at least as strange; NaN stays NaN."""
         n_as_strange = len(self.known) - np.searchsorted(self.known, strangeness, side="left")
         shares = np.log10((len(self.known) + 1.0) / (n_as_strange + 1.0))
-        beyond = np.minimum(self.start_surprise + (strangeness - self.start) * self.slope, MAX_SURPRISE)
-        found = np.where(strangeness > self.start, beyond, shares)
+        limit = np.log10(len(self.known) + 1.0)
+        line = self.start_surprise + np.maximum(strangeness - self.start, 0.0) * self.slope
+        further = np.maximum(line - limit, 0.0)
+        carried = CARRIED * limit
+        beyond = np.minimum(line, limit) + further * (carried / np.maximum(carried + further, 1e-300))
+        found = np.where(strangeness > self.start, beyond, np.minimum(shares, self.start_surprise))
         return np.where(np.isnan(strangeness), np.nan, found)
 
 
@@ -87,14 +111,15 @@ def fit_tail(known: Floats, is_categorical: bool, robust: bool) -> Tail:
     """The tail of the strangeness of training cells, ascending.
 
     The slope is that of the strangest cells' mean excess (Hill's estimate, less `CAUTION` standard errors), or with
-    `robust` of their median excess, which a few wrong cells among them do not change.
+    `robust` of their median excess, which a few wrong cells among them do not change. A residual within its spread is
+    not in the tail, however exactly other cells are predicted.
     """
     n_known = len(known)
     if n_known < 2:
         return Tail(known, np.finfo(np.float64).max, 0.0, 0.0)
     n_tail = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * n_known)), n_known - 1)
-    start = float(known[n_known - n_tail - 1])
-    excess = known[n_known - n_tail :] - start
+    start = max(float(known[n_known - n_tail - 1]), -np.inf if is_categorical else 0.0)
+    excess = np.maximum(known[n_known - n_tail :] - start, 0.0)
     typical = float(np.median(excess) / np.log(2)) if robust else float(excess.mean())
     rate = max(0.1, 1 - CAUTION / np.sqrt(n_tail)) / max(typical, 1e-9)
     slope = min(rate / np.log(10), 1.0 if is_categorical else STEEPEST)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._forest.forest import Forest, Grown, Predictors, Target, check_size, grow, prune
 from rfod._model import judge, scores
-from rfod._model.calibrate import fit_tail, spread_floor, strangeness
+from rfod._model.calibrate import fit_tail, resolution, spread_floor, strangeness
 from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
@@ -187,7 +187,7 @@ def _calibrate_part(
         n_single = int(np.count_nonzero(np.bincount(target.classes[target.rows]) == 1))
     else:
         known = cells.cell_scores[cells.cell_scores < scores.SCORE_LIMIT]  # an infinite value has no residual
-        floor = spread_floor(known * column.value_range, column.value_range)
+        floor = spread_floor(known * column.value_range, column.value_range, resolution(rows.encoded[j]))
         leaf_sample = sort_into_leaves(column.forest, values, sample_block)
         own = sample.find(interval_rows.training_rows)
         offsets = middle_offsets(leaf_sample, values, interval_rows, j, own, interval_rows.select(in_bag))

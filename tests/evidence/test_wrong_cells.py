@@ -1,0 +1,115 @@
+"""Reasons and suggestions on a hand-made table."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rfod._evidence.reasons import reasons_of
+from rfod._evidence.suggest import suggest
+from rfod._evidence.wrong_cells import CellProbabilities
+from rfod._table.table import open_table
+from rfod.exceptions import ColumnWarning
+from rfod.params import Params
+from rfod.pipeline import fit_detect
+
+N_ROWS = 300
+
+
+def places():
+    """Shops with their city and state, sums of money and a code; the first rows have one wrong cell each."""
+    rng = np.random.default_rng(0)
+    city = rng.choice(["Austin", "Reno", "Boston"], N_ROWS).tolist()
+    state = [{"Austin": "TX", "Reno": "NV", "Boston": "MA"}[name] for name in city]
+    net, tax = rng.integers(1_000, 5_000, N_ROWS) / 100, rng.integers(100, 900, N_ROWS) / 100
+    code = [f"AB{number}" for number in rng.integers(10, 50, N_ROWS)]
+    columns = {"city": city, "state": state, "net": net, "tax": tax, "total": np.round(net + tax, 2), "code": code}
+    city[0], state[0] = "Bostno", "MA"
+    city[1], state[1] = "Austin", "NV"
+    city[2], state[2] = None, "TX"
+    columns["total"][3] = 9.0
+    columns["net"][4] *= -1
+    code[5] = "AB\n?1"
+    columns["amount"] = [f"{value:.2f}" for value in net]
+    columns["amount"][6] = "1x.20"
+    code[7], city[8] = "n/a?", " Reno"
+    return pa.table(columns)
+
+
+@pytest.fixture(scope="module")
+def probabilities() -> CellProbabilities:
+    table = open_table(places())
+    with pytest.warns(ColumnWarning, match="1x.20"):
+        return fit_detect(table, Params(n_estimators=20, random_state=0, n_jobs=1))[1].probabilities
+
+
+def said(probabilities, row, column, group):
+    collected, c = probabilities.collected, probabilities.names.index(column)
+    return reasons_of(collected, collected.judged, row, c, [group])[0].text
+
+
+def suggested(probabilities, row, column, *groups):
+    collected, c = probabilities.collected, probabilities.names.index(column)
+    return suggest(collected, collected.judged, row, c, groups)
+
+
+def test_spelling(probabilities):
+    n_rows = places()["city"].to_pylist().count("Boston")
+    assert said(probabilities, 0, "city", "spelling") == f"it is one letter from 'Boston' ({n_rows} rows)"
+    assert suggested(probabilities, 0, "city", "spelling") == "Boston"
+    assert said(probabilities, 1, "city", "spelling") == ""
+
+
+def test_votes(probabilities):
+    n_rows = places()["city"].to_pylist().count("Austin") - 1
+    assert said(probabilities, 1, "state", "votes") == f"all {n_rows} other rows with city = 'Austin' have 'TX'"
+    assert suggested(probabilities, 1, "state", "votes") == "TX"
+
+
+def test_form(probabilities):
+    assert said(probabilities, 2, "city", "form") == f"{N_ROWS - 1} of {N_ROWS} rows have a value"
+    assert said(probabilities, 8, "city", "form") == f"it has blanks around it ({N_ROWS - 1} of {N_ROWS} values do not)"
+    text = said(probabilities, 5, "code", "form")
+    assert "in this cell only" in text
+    assert "\n" not in text
+
+
+def test_not_a_number(probabilities):
+    assert said(probabilities, 6, "amount", "form") == f"it is not a number ({N_ROWS - 1} of {N_ROWS} values are)"
+
+
+def test_regularities(probabilities):
+    assert said(probabilities, 3, "total", "regularities") == "net is at most total in 299 of 300 rows, but not here"
+    assert said(probabilities, 4, "tax", "regularities") == "total = net + tax in 298 of 300 rows, but not here"
+    expected = places()["net"][3].as_py() + places()["tax"][3].as_py()
+    assert suggested(probabilities, 3, "total", "regularities") == f"{expected:.2f}"
+    assert said(probabilities, 9, "total", "regularities") == ""
+
+
+def test_margin(probabilities):
+    assert said(probabilities, 4, "net", "margin") == "only 1 of 300 values have this sign"
+    assert said(probabilities, 3, "total", "margin").startswith("nearly all values are between ")
+    assert said(probabilities, 9, "total", "margin") == ""
+
+
+def test_forest(probabilities):
+    assert said(probabilities, 1, "state", "forest").startswith("the other columns lead to 'TX' (")
+    assert said(probabilities, 3, "total", "forest") != ""
+    assert suggested(probabilities, 1, "state", "forest") == "TX"
+
+
+def test_described_cells_are_in_the_order_that_was_asked_for_and_on_one_line(probabilities):
+    cells = [(row, c) for row in (5, 1, 0) for c in (5, 0, 1)]
+    found = probabilities.describe(cells)
+    assert [(cell.row, probabilities.names.index(cell.column)) for cell in found] == cells
+    for cell in found:
+        assert "\n" not in str(cell)
+        assert cell.probability == probabilities.probability[cell.row, probabilities.names.index(cell.column)]
+        assert cell.kind == cell.evidence[0]
+
+
+def test_cells_above_a_probability_come_most_probable_first(probabilities):
+    cells = probabilities.above(0.3)
+    chances = probabilities.probability[cells[:, 0], cells[:, 1]]
+    assert (np.diff(chances) <= 0).all()
+    assert len(cells) == (probabilities.probability >= 0.3).sum()
+    assert (chances >= 0.3).all()
