@@ -93,13 +93,7 @@ def sample_table(
             advance(batch.rows.num_rows)
         if not n_seen:
             raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
-        rows = sampler.rows()
-    n_columns = sum(not name.startswith(_TEXT) for name in rows.column_names)
-    texts = rows.select(range(n_columns, rows.num_columns))
-    texts = texts.rename_columns([name.removeprefix(_TEXT) for name in texts.column_names])
-    sample = Batch(
-        rows.select(range(n_columns)), 0, texts=texts if texts.num_columns else None, readings=sampler.readings
-    )
+        sample = _sampled(sampler)
     reporter.notes_of(source)
     return sample, n_seen
 
@@ -125,10 +119,18 @@ def read_or_sample(
     reporter.notes_of(source)
     if n_seen <= n_rows:
         return joined(batches), None
-    both, places = sampler.rows(), sampler.places
-    names = [name for name in both.column_names if not name.startswith(_TEXT)]
-    texts = both.drop_columns(names).rename_columns([name[len(_TEXT) :] for name in both.column_names[len(names) :]])
-    return Batch(both.select(names), 0, texts=texts, readings=sampler.readings), places
+    return _sampled(sampler), sampler.places
+
+
+def _sampled(sampler: RowSample) -> Batch:
+    """The sample of rows that came by `_with_texts`."""
+    rows = sampler.rows()
+    n_columns = sum(not name.startswith(_TEXT) for name in rows.column_names)
+    texts = rows.select(range(n_columns, rows.num_columns))
+    texts = texts.rename_columns([name.removeprefix(_TEXT) for name in texts.column_names])
+    return Batch(
+        rows.select(range(n_columns)), 0, texts=texts if texts.num_columns else None, readings=sampler.readings
+    )
 
 
 def _with_texts(batch: Batch) -> pa.Table:
