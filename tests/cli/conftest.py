@@ -86,10 +86,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 MISSPELT = (7, 90, 200, 300)
 NO_NUMBERS = (15, 33, 61, 140, 222, 301, 333, 350)
+BROKEN = (121, 261)
 
 
 def dirty_orders() -> pa.Table:
-    """Orders with misspelt cities and weights that are no numbers."""
+    """Orders with cities that are misspelt or in a wrong encoding, and weights that are no numbers."""
     table = orders()
     city = ["Hamburg" if service == "express" else "Wien" for service in table["service"].to_pylist()]
     weight = [str(value) for value in table["weight"].to_pylist()]
@@ -97,6 +98,8 @@ def dirty_orders() -> pa.Table:
         city[row] = city[row].replace("n", "x").replace("m", "x")
     for row in NO_NUMBERS:
         weight[row] = weight[row].replace(".", "x")
+    for row in BROKEN:
+        city[row] = city[row].replace("e", "Ã©").replace("u", "Ã¼")
     table = table.set_column(table.column_names.index("weight"), "weight", pa.array(weight))
     return table.append_column("city", pa.array(city))
 

@@ -207,10 +207,10 @@ def test_notes_on_columns_are_in_the_json(rfod: Any, orders_csv: Path) -> None:
 def test_long_integers_in_text_stay_apart_or_are_named(rfod: Any, tmp_path: Path, first: int) -> None:
     accounts = [first + (7 * i) % 200 for i in range(200)]
     lines = [f"{account},{i % 9},{2 * (i % 9)}" for i, account in enumerate(accounts)]
-    (tmp_path / "t.csv").write_text("\n".join(["account,a,b", *lines]), encoding="utf-8")
-    ran = rfod("scan", tmp_path / "t.csv", "--key", "account", "-o", tmp_path / "o.parquet", *FEW)
+    (tmp_path / "t.csv").write_text("\n".join(["amount,a,b", *lines]), encoding="utf-8")
+    ran = rfod("scan", tmp_path / "t.csv", "--key", "amount", "-o", tmp_path / "o.parquet", *FEW)
     assert ran.code == 0, ran.err
     assert [int(key) for key in pq.read_table(tmp_path / "o.parquet").column("key").to_pylist()] == accounts
     ran = rfod("scan", tmp_path / "t.csv", *FEW)
     assert "share their float with another value" in ran.err
-    assert "of 'account'" in ran.err
+    assert "of 'amount'" in ran.err

@@ -44,12 +44,12 @@ def test_calibration_rows_keep_their_trees(monkeypatch):
     judged = []
     cells = Comparison.cells
 
-    def spy(comparison, j, part, in_bag, shares):
+    def spy(comparison, j, part, in_bag, shares=None):
         judged.append((j, comparison.rows.training_rows, in_bag))
         return cells(comparison, j, part, in_bag, shares)
 
     monkeypatch.setattr(Comparison, "cells", spy)
-    model = RFOD(n_estimators=10, random_state=0, n_jobs=2).fit(many_classes(is_late=True)).model_
+    model = RFOD(n_estimators=10, random_state=0, n_jobs=2, keep_evidence=False).fit(many_classes(is_late=True)).model_
     usable = {0: np.arange(400), 1: np.arange(300, 400), 2: np.arange(400)}
     assert sorted(j for j, _, _ in judged) == [0, 1, 2]
     for j, origin, in_bag in judged:

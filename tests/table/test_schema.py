@@ -82,8 +82,11 @@ def test_kinds_of_every_library(open_columns):
 @pytest.mark.parametrize(
     ("values", "arrow_type", "kind"),
     [
-        ([1, 2, None] * 10, pa.uint8(), "numeric"),
-        ([1, 2, None] * 10, pa.uint64(), "numeric"),
+        ([1, 2, 3, None] * 10, pa.uint8(), "numeric"),
+        ([1, 2, 3, None] * 10, pa.uint64(), "numeric"),
+        ([1, 2, None] * 10, pa.int64(), "categorical"),  # two values are no amounts
+        ([0, 1, None] * 10, pa.int64(), "boolean"),
+        ([10115, 80331] * 5 + [20095] * 10, pa.int64(), "numeric"),
         ([1.5, 2, None] * 10, pa.float16(), "numeric"),
         ([1.5, 2, None] * 10, pa.float32(), "numeric"),
         ([Decimal("1.5"), None] * 10, pa.decimal256(40, 2), "numeric"),
@@ -204,7 +207,8 @@ def test_text_is_what_nearly_all_of_its_values_are():
     assert kind_of([f"{row / 7:.3f}" for row in range(ROWS)])[0] == "numeric"
     assert kind_of([f"2024-01-{row + 1:02d}" for row in range(ROWS)])[0] == "datetime"
     assert kind_of(["x", "y"] + [f"{row / 7:.3f}" for row in range(ROWS)])[0] == "numeric"
-    assert kind_of(["x", "y"] + ["1.5"] * 17)[0] == "categorical"  # less than 90 %
+    assert kind_of(["x", "y"] + ["1.5"] * 17)[0] == "numeric"
+    assert kind_of(["x", "y"] + ["1.5"] * 7)[0] == "categorical"  # less than 80 %
     assert kind_of(["1.5"] * 20, arrow_type=pa.dictionary(pa.int8(), pa.string()))[0] == "categorical"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from rfod._forest import class_sums, grow, jit, leaf_sample, neighbours, route
+from rfod._forest import boosted, class_sums, grow, jit, leaf_sample, neighbours, route
 from rfod._forest.forest import Forest, Predictors, Target, Trees, grow_into, is_tree, measure_fitness
 from rfod._forest.layout import grown_trees, leaf_word
 from rfod._table.bins import Feature
@@ -27,7 +27,7 @@ from rfod.params import Params
 Report = Callable[[int, int], None]
 """Called as report(functions compiled, functions in all)."""
 
-_MODULES = (jit, grow, route, class_sums, leaf_sample, neighbours)
+_MODULES = (jit, grow, route, class_sums, leaf_sample, neighbours, boosted)
 _N_FUNCTIONS = len({found for part in _MODULES for found in vars(part).values() if isinstance(found, Dispatcher)})
 _ONE_ROW = np.zeros(1, dtype=np.int64)
 _BLOCK = np.zeros((1, 1), dtype=np.uint8, order="F")
@@ -171,6 +171,12 @@ def _measure() -> None:
     neighbours.neighbours([np.zeros(1)], np.zeros(1, dtype=np.bool_), np.ones(1)).distances([np.zeros(1)], _ONE_ROW)
 
 
+def _sum_trees() -> None:
+    leaf, child = np.full(1, boosted.LEAF, dtype=np.uint8), np.zeros(1, dtype=np.uint8)
+    trees = boosted.BoostedTrees(leaf, np.zeros(1, np.float32), child, child, np.array([0, 1], np.int32), 0.0)
+    trees.log_odds(np.zeros((1, 1), dtype=np.float32))
+
+
 # In the order in which a fit needs them; growing takes as long as all that follow, which a second process does.
 _STEPS: tuple[Callable[[], Any], ...] = (
     lambda: Feature(0, "value", False, 3, np.zeros(1)).codes(np.zeros(1)),
@@ -182,5 +188,6 @@ _STEPS: tuple[Callable[[], Any], ...] = (
     lambda: _predict_classes(1000),  # too many for a table
     _measure,
     _weigh,
+    _sum_trees,
     lambda: is_tree(np.array([leaf_word(0)]), 1, np.full(1, 2), np.zeros(1, dtype=np.bool_)),
 )
