@@ -212,6 +212,9 @@ def test_texts_are_printable_and_short() -> None:
 
 def test_after_a_scan_wrong_cells_come_first_and_rows_are_a_ranking() -> None:
     found = found_in_mixed(key=True, own=True)
+    probability = found.cell_probability.copy()
+    probability[[3, 50, 77], found.judged_columns.index("double")] = 0.95, 0.6, 0.95  # whatever the decision says
+    found.probabilities.probability = probability
     told = summarise(found)
     cells = found.suspects()
     wrong = told["wrong"]

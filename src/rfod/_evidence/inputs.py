@@ -54,6 +54,7 @@ xxx * # #n/a #value! #ref! -1 -9 -99 -999 -9999 99 999 9999 99999 999999 1900-01
 _GAP_WORDS = frozenset(_GAPS.split())
 _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
+LEAST_FITNESS = 1_000.0
 _RULE_PLACE = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}
 KEPT_CELLS = 1_000_000  # whose inputs are held ready: about 350 bytes each
 
@@ -242,7 +243,7 @@ def _forest_inputs(known: ColumnProfile, judged: JudgedTable, j: int, numbers: F
         unseen = (measured == UNSEEN_SHARE).astype(np.float64)
     elif known.residuals is not None and numbers is not None:
         residual = residual_inputs(known.residuals, numbers, cells.expected[j], measured)
-    fitness = float(np.nan_to_num(model.fitness[j]))
+    fitness = float(np.clip(np.nan_to_num(model.fitness[j]), -LEAST_FITNESS, 1.0))  # R² has no lower end
     parts = [
         np.minimum(judged.surprise[:, j], 30.0),
         np.minimum(score, 10.0),
