@@ -51,7 +51,7 @@ test-distributed: $(VENV)-distributed/installed ## Ray, Spark and object storage
 		timeout 30 apt-get update -qq > /dev/null 2>&1 && timeout 120 apt-get install -y -qq \
 			--no-install-recommends default-jre-headless > /dev/null 2>&1; \
 	} || echo "no Java here and none could be installed: the tests of Spark are skipped"
-	@timeout 300 $(VENV)-distributed/bin/python -m pytest -q tests/distributed
+	@timeout 420 $(VENV)-distributed/bin/python -m pytest -q tests/distributed
 
 bench-quick: $(VENV)/installed-bench ## before a release: fails if accuracy on seven small datasets has dropped
 	@$(BIN)/python -m benchmarks.paper.run quick --workers $(WORKERS)
