@@ -159,13 +159,18 @@ def test_unusual_cells(spark: Any, table: pa.Table, fitted: rfod.RFOD) -> None:
     answer = rfod_spark.score(fitted, spark.createDataFrame(table).repartition(3), cells=True)
     lines = answer.selectExpr("id", "posexplode(cells) as (place, cell)").selectExpr("id", "place", "cell.*").toArrow()
     lines = lines.sort_by([("id", "ascending"), ("place", "ascending")]).drop_columns(["place"])
-    cells = fitted.detect(table, key="id").cells()
+    found = fitted.detect(table, key="id")
+    cells = found.cells()
     unusual = cells.filter(pa.compute.greater_equal(cells["surprise"], 2))
     order = [("id", "ascending"), ("surprise", "descending"), ("column", "ascending")]
     present = lines.filter(pa.compute.not_equal(lines["kind"], "missing"))
     names = [name for name in lines.column_names if name != "probability"]
     assert present.select(names).sort_by(order).equals(unusual.select(names).sort_by(order))
-    assert all(0 <= probability <= 1 for probability in lines["probability"].to_pylist())
+    rows = {key: row for row, key in enumerate(table["id"].to_pylist())}
+    for key, column, probability in zip(
+        *(lines[name].to_pylist() for name in ("id", "column", "probability")), strict=True
+    ):
+        assert probability == found.cell_probability[rows[key], found.judged_columns.index(column)]
     assert 0 < present.num_rows <= lines.num_rows < table.num_rows
     for own in answer.select("cells.surprise").toArrow()["surprise"].to_pylist():
         assert own == sorted(own, reverse=True)

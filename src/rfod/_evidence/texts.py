@@ -93,6 +93,8 @@ def _read(table: Table, name: str, rows: NDArray[np.intp] | None, decimals: int 
     written = written if rows is None else written.take(pa.array(rows))
     if decimals is not None:
         written = _as_in_training(written, decimals)
+    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
+        written = written.cast(pa.timestamp(written.type.unit, "UTC"))  # one text per moment, whatever the zone's name
     texts = written if family(written.type) == "text" else as_text(written)
     encoded = texts.cast(pa.large_string()).combine_chunks().dictionary_encode()
     given = encoded.dictionary
