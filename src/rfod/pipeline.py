@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,16 +11,17 @@ from numpy.typing import NDArray
 
 from rfod._evidence.bounds import bounded
 from rfod._evidence.collect import learn_profile, profiled_rows
+from rfod._evidence.profile import Profile
 from rfod._evidence.wrong_cells import CellProbabilities
+from rfod._findings.suspects import TableRegularity
 from rfod._model.executor import Executor, Threads, terminal_progress
-from rfod._model.fit import Trained, train
+from rfod._model.fit import Prepared, Trained, prepare, train
 from rfod._model.judge import judge, read_rows
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import highest, row_means, weights
 from rfod._table.schema import match_columns
 from rfod._table.table import Table, check_columns, open_table
 from rfod.detection import Detection
-from rfod.exceptions import ColumnWarning
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 
@@ -43,7 +43,7 @@ def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Ex
     Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
     """
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs))
-    return fit.with_profile(_train(fit))
+    return fit.with_profile(_train(fit), None)
 
 
 def _train(fit: _Fit) -> Trained:
@@ -68,7 +68,7 @@ def fit_detect(
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
     trained = _train(fit)
     found = fit.judge(trained)
-    return fit.with_profile(trained, found).model, found
+    return fit.with_profile(trained, fit.own_profile(found)).model, found
 
 
 def scan_table(
@@ -84,11 +84,43 @@ def scan_table(
     fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
     trained = fit.train()
     first = fit.judge(trained)
-    left_out = _worst_rows(trained.model, first.judged.cells, params.trim)
+    left_out, profile = _worst_rows(trained.model, first.judged.cells, params.trim), fit.own_profile(first)
     if not left_out.any():
-        return fit.with_profile(trained, first).model, first
+        return fit.with_profile(trained, profile).model, first
     trained = fit.train(left_out)
-    return fit.with_profile(trained, first).model, fit.judge(trained, first.probabilities)
+    return fit.with_profile(trained, profile).model, fit.judge(trained, first.probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedSample:
+    """What a scan of a sample keeps, to judge all rows of its table."""
+
+    model: Model
+    cells: JudgedCells
+    """Of the sample, each judged only by trees that have not seen it."""
+    judged_columns: tuple[str, ...]
+    regularities: list[TableRegularity]
+
+    @classmethod
+    def of(cls, model: Model, found: Detection) -> ScannedSample:
+        """From the answer of `scan_table`."""
+        return cls(model, found.judged.cells, found.judged_columns, found.regularities())
+
+
+def scan_sample(data: Any, params: Params, *, key: str | None = None) -> ScannedSample:
+    """`scan_table` of rows that are judged again with the rest of their table: the cells of the first fit, several
+    times as large as the sample, are not kept during the second."""
+    fit = _Fit(open_table(data), params, key, Threads(params.n_jobs))
+    trained = fit.train()
+    found = fit.judge(trained)
+    columns, regularities, profile = found.judged_columns, found.regularities(), fit.own_profile(found)
+    left_out = _worst_rows(trained.model, found.judged.cells, params.trim)
+    if left_out.any():
+        del trained, found
+        trained = fit.train(left_out)
+        found = fit.judge(trained)
+    cells = found.judged.cells
+    return ScannedSample(fit.with_profile(trained, profile).model, cells, columns, regularities)
 
 
 def _worst_rows(model: Model, cells: JudgedCells, share: float) -> NDArray[np.bool_]:
@@ -114,11 +146,15 @@ class _Fit:
 
     def train(self, left_out: NDArray[np.bool_] | None = None) -> Trained:
         """Fit a model, without the rows that are left out."""
+        prepared = self._prepared
+        with terminal_progress(bool(self.params.verbose)) as progress:
+            return train(prepared, self.params, self.seed, self.executor, progress, left_out)
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        """The table as all fits read it."""
         types = _column_types(self.table, self.params, self.key)
-        with terminal_progress(bool(self.params.verbose)) as progress, warnings.catch_warnings():
-            if left_out is not None:  # the first fit has said it
-                warnings.simplefilter("ignore", ColumnWarning)
-            return train(self.table, types, self.params, self.seed, self.executor, progress, left_out)
+        return prepare(self.table, types, self.params, self.seed)
 
     def judge(self, trained: Trained, probabilities: CellProbabilities | None = None) -> Detection:
         """The rows of the table; how likely its cells are wrong may come from another fit to it."""
@@ -135,13 +171,17 @@ class _Fit:
             probabilities=probabilities,
         )
 
-    def with_profile(self, trained: Trained, found: Detection | None = None) -> Trained:
-        """The model with the evidence that it keeps; `found` are its own rows, where they were judged."""
+    def own_profile(self, found: Detection) -> Profile | None:
+        """The evidence to keep, from the judged rows of the table; None where fewer rows than these are profiled."""
+        if not self.params.keep_evidence or len(found) != len(profiled_rows(found.judged.model)):
+            return None
+        return bounded(found.probabilities.collected.profile)
+
+    def with_profile(self, trained: Trained, profile: Profile | None) -> Trained:
+        """The model with the evidence that it keeps, which is made now where there is none yet."""
         if not self.params.keep_evidence:
             return trained
-        if found is not None and len(found) == len(profiled_rows(trained.model)):
-            profile = bounded(found.probabilities.collected.profile)
-        else:
+        if profile is None:
             profile = learn_profile(trained.model, self.table, trained.rows, self.executor)
         return replace(trained, model=replace(trained.model, profile=profile))
 

@@ -12,7 +12,7 @@ import pytest
 
 from rfod import RFOD
 from rfod._model.executor import Threads, silent, terminal_progress
-from rfod._model.fit import train
+from rfod._model.fit import prepare, train
 from rfod._table.table import open_table
 from rfod.params import Params
 
@@ -62,7 +62,7 @@ def test_nothing_is_written_without_a_terminal(capfd):
 def test_stages_come_in_order():
     calls = []
     params = Params(n_estimators=4, aggregation="uncertainty")
-    train(open_table(ARRAY), None, params, 0, Threads(1), lambda *call: calls.append(call))
+    train(prepare(open_table(ARRAY), None, params, 0), params, 0, Threads(1), lambda *call: calls.append(call))
     assert list(dict.fromkeys(stage for stage, _, _ in calls)) == ["growing", "judging"]
     for stage in ("growing", "judging"):
         counts = [(done, total) for name, done, total in calls if name == stage]

@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.streaming import WorstRows, judged_batches
-from rfod._cli.suspects import ScanFindings, StreamedFindings
+from rfod._cli.suspects import MOST_KEPT, ScanFindings, StreamedFindings
 from rfod._findings.explanations import RowExplanation
 from rfod._io.source import Source
 from rfod._io.write import Write, open_sink
-from rfod._model.model import JudgedSample, Model
-from rfod.detection import Detection
+from rfod._model.model import JudgedSample
+from rfod.pipeline import ScannedSample
 
 
 def judge_large(
-    model: Model,
-    sample: Detection,
+    sample: ScannedSample,
     places: NDArray[np.int64],
     source: Source,
     reporter: Reporter,
@@ -36,14 +35,15 @@ def judge_large(
 
     Returns the findings, and the `n_unusual` most unusual rows in words.
     """
-    own = JudgedSample(places, sample.judged.cells)
+    model, own = sample.model, JudgedSample(places, sample.cells)
+    most_written = None if output is not None and cells else MOST_KEPT
     findings, worst = StreamedFindings(sample, above), WorstRows(n_unusual)
     write: Write | None = None
     with ExitStack() as stack, naming(source.name), reporter.remarks():
         advance = stack.enter_context(reporter.bar("judging", source))
         for batch, found in stack.enter_context(closing(judged_batches(model, source, key, reporter, jobs, own))):
             with reporter.stage("findings"):
-                part = ScanFindings(found, above)
+                part = ScanFindings(found, above, most_written)
                 findings.add(part)
                 worst.add(found, batch)
                 if output is not None:

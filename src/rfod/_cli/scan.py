@@ -77,12 +77,13 @@ def scan(
     from rfod._cli.console import Reporter, naming, stdout_console
     from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
     from rfod._cli.large import judge_large
-    from rfod._cli.suspects import ScanFindings
+    from rfod._cli.suspects import CellFindings, ScanFindings
     from rfod._io.write import open_sink
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
+    from rfod.detection import Detection
     from rfod.params import SCAN_TRIM
-    from rfod.pipeline import scan_table
+    from rfod.pipeline import ScannedSample, scan_sample, scan_table
 
     read_options = reading.options()
     for option, value in (("--fdr", fdr), ("--fail-above", fail_above)):
@@ -100,20 +101,27 @@ def scan(
     source = one_source(table, reading, read_options)
     can_stream = reading.sql is None and table != "-"  # which are there only once
     batch, places = read_or_sample(source, reporter, sample_rows if can_stream else sys.maxsize, learning.seed)
+    sample: ScannedSample | None = None
+    found: Detection | None = None
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
-        model, found = scan_table(batch.table, params, key=key, lines=batch.lines)
+        if places is not None and report is None:  # which shows the rows of the sample
+            sample = scan_sample(batch.table, params, key=key)
+        else:
+            model, found = scan_table(batch.table, params, key=key, lines=batch.lines)
+            if places is not None:
+                sample = ScannedSample.of(model, found)
+        del batch  # not held while all rows are judged
     is_listed = as_json or not (quiet or output == "-")
     n_unusual = top if is_listed and (as_json or show_entries) else 0
-    findings: ScanFindings
-    if places is not None:
-        reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(found):,} rows.")
-        source = one_source(table, reading, as_model_reads(model, read_options))
+    findings: CellFindings
+    if places is not None and sample is not None:
+        reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(places):,} rows.")
+        source = one_source(table, reading, as_model_reads(sample.model, read_options))
         findings, unusual = judge_large(
-            model,
-            found,
+            sample,
             places,
             source,
             reporter,
@@ -126,14 +134,15 @@ def scan(
             jobs=learning.jobs,
         )
     else:
+        assert found is not None
         with reporter.stage("findings"):
-            findings = ScanFindings(found, above)
+            findings = in_memory = ScanFindings(found, above)
             unusual = found.explain_rows(found.judged.order[:n_unusual])
             if output is not None:
-                answers = findings.cells_table() if cells else findings.rows_table()
+                answers = in_memory.cells_table() if cells else in_memory.rows_table()
                 with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
                     write(answers)
-    if report is not None:
+    if report is not None and found is not None:
         with reporter.stage("report"):
             write_page(found, report, rule={}, redact=redact or (), title=title_of(table))
     if as_json:
@@ -143,7 +152,7 @@ def scan(
     elif is_listed and show_entries:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
     reporter.say(
-        f"{source.name}: {findings.n_rows:,} rows, {len(found.judged_columns)} columns judged; wrong cells: "
+        f"{source.name}: {findings.n_rows:,} rows, {len(findings.columns)} columns judged; wrong cells: "
         f"{findings.n_wrong:,}, worth a check: {findings.n_worth_a_check:,}. {reporter.times()}."
     )
     written = [path for path in (output, report) if path not in (None, "-")]

@@ -14,11 +14,13 @@ from rich.text import Text
 
 from rfod._cli.console import shown
 from rfod._cli.findings import cell_sentence, finding_json, place_fields, place_of
+from rfod._evidence.decision import load_decision
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
 from rfod._findings.explanations import RowExplanation
-from rfod._findings.suspects import SUSPECT_FIELDS, by_pattern, suspect_arrays, suspect_patterns
+from rfod._findings.suspects import SUSPECT_FIELDS, TableRegularity, by_pattern, suspect_arrays, suspect_patterns
 from rfod._table.encode import one_line
 from rfod.detection import Detection
+from rfod.pipeline import ScannedSample
 
 N_EXAMPLES = 3  # cells of a pattern on the terminal
 N_CELLS = 3  # per row in the table of rows
@@ -36,91 +38,63 @@ def scan_cells_schema(key_type: pa.DataType | None) -> pa.Schema:
     return pa.schema([*place_fields(key_type), *SUSPECT_FIELDS])
 
 
-class ScanFindings:
-    """What a scan says of its table: cells by their probability, and rows by their scores.
+class CellFindings:
+    """Cells of a scanned table by their probability, as JSON and on a terminal.
 
     `above` is the probability from which on cells are listed and written; by default those that are wrong are listed,
     and those worth a check are written too.
     """
 
-    def __init__(self, found: Detection, above: float | None) -> None:
-        self.found = found
+    def __init__(self, columns: tuple[str, ...], above: float | None) -> None:
+        self.columns = columns
+        """Names of the judged columns."""
         self.listed_above = WRONG if above is None else above
         self.written_above = WORTH_A_CHECK if above is None else above
-        self.n_rows = len(found)
-        probability = found.cell_probability
-        self.n_wrong = int(np.count_nonzero(probability >= WRONG))
-        self.n_worth_a_check = int(np.count_nonzero(probability >= WORTH_A_CHECK)) - self.n_wrong
-
-    @cached_property
-    def listed(self) -> list[WrongCell]:
-        """Cells that are listed, most probable first."""
-        return self.found.suspects(self.listed_above)
-
-    @cached_property
-    def written(self) -> list[WrongCell]:
-        """Cells that are written, most probable first."""
-        return self.found.suspects(self.written_above)
+        self.n_rows = self.n_wrong = self.n_worth_a_check = self.n_listed = 0
+        """Numbers of rows, of wrong cells, of those worth a check, and of cells to list."""
 
     @property
-    def n_listed(self) -> int:
-        """Number of cells to list."""
-        return len(self.listed)
+    def listed(self) -> Sequence[WrongCell]:
+        """Cells that are listed, most probable first."""
+        raise NotImplementedError
 
-    def cells_table(self) -> pa.Table:
-        """One line per cell."""
-        cells, labels = self.written, self.found.labels
-        columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
-        columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
-        return pa.table(columns, schema=scan_cells_schema(labels.key_type))
+    @property
+    def written(self) -> Sequence[WrongCell]:
+        """Cells that are written, most probable first."""
+        raise NotImplementedError
 
-    def rows_table(self) -> pa.Table:
-        """All rows, with the highest probability of their cells and those that are listed in words."""
-        found = self.found
-        words: dict[int, list[str]] = {}
-        for cell in self.listed:
-            instead = "" if cell.suggested is None else f" (suggested {cell.suggested})"
-            words.setdefault(cell.row, []).append(f"{cell.column}: {_observed(cell)}{instead}")
-        rows = range(len(found))
-        columns = found.labels.columns(np.arange(len(found))) | {
-            "score": pa.array(found.row_scores),
-            "probability": pa.array(found.cell_probability.max(axis=1)),
-            "flagged": pa.array([row in words for row in rows]),
-            "cells": pa.array(["; ".join(words[row][:N_CELLS]) if row in words else None for row in rows], pa.string()),
-        }
-        return pa.table(columns, schema=scan_rows_schema(found.labels.key_type))
+    def regularities(self) -> Sequence[TableRegularity]:
+        """Rules that nearly all rows follow."""
+        raise NotImplementedError
+
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        raise NotImplementedError
+
+    def place_text(self, cell: WrongCell) -> str:
+        """The same in words."""
+        raise NotImplementedError
 
     def to_json(self, most: int, unusual: Sequence[RowExplanation]) -> dict[str, Any]:
         """The findings as plain values, at most so many cells."""
-        found = self.found
         cells = [
             self.place_json(cell) | {name: value for name, value in cell.to_json().items() if name != "row"}
             for cell in self.written[:most]
         ]
         return {
             "n_rows": self.n_rows,
-            "n_columns": len(found.judged_columns),
+            "n_columns": len(self.columns),
             "n_wrong": self.n_wrong,
             "n_worth_a_check": self.n_worth_a_check,
-            "version": found.probabilities.decision.version,
+            "version": load_decision().version,
             "wrong_cells": cells,
             "patterns": [
                 {"column": pattern.column, "what": pattern.what, "n_cells": pattern.n_findings}
                 for pattern in suspect_patterns(self.listed)
             ],
-            "regularities": [rule.to_json() for rule in found.regularities()],
+            "regularities": [rule.to_json() for rule in self.regularities()],
             "unusual_rows": [finding_json(row) for row in unusual],
         }
-
-    def place_json(self, cell: WrongCell) -> dict[str, Any]:
-        """How the row of a cell is found again."""
-        labels = self.found.labels
-        line = None if labels.lines is None else int(labels.lines[cell.row])
-        place: dict[str, Any] = {"row": cell.row + labels.first_row, "line": line}
-        if labels.keys is not None:
-            key = labels.keys[cell.row].as_py()
-            place["key"] = key if isinstance(key, int | bool | None) else str(key)
-        return place
 
     # ------------------------------------------------------------------------------------------------ on a terminal
 
@@ -173,6 +147,70 @@ class ScanFindings:
         if len(cells) > N_EXAMPLES:
             console.print(f"{margin}... and {len(cells) - N_EXAMPLES:,} more", soft_wrap=True)
 
+
+class ScanFindings(CellFindings):
+    """What a scan says of a table in memory: cells by their probability, and rows by their scores.
+
+    Of the cells that are written, only the `most_written` most probable ones are looked at, where that is said.
+    """
+
+    def __init__(self, found: Detection, above: float | None, most_written: int | None = None) -> None:
+        super().__init__(found.judged_columns, above)
+        self.found, self._most_written = found, most_written
+        self.n_rows = len(found)
+        probability = found.cell_probability
+        self.n_wrong = int(np.count_nonzero(probability >= WRONG))
+        self.n_worth_a_check = int(np.count_nonzero(probability >= WORTH_A_CHECK)) - self.n_wrong
+        self.n_listed = int(np.count_nonzero(probability >= self.listed_above))
+
+    @cached_property
+    def listed(self) -> list[WrongCell]:
+        """Cells that are listed, most probable first."""
+        return self.found.suspects(self.listed_above)
+
+    @cached_property
+    def written(self) -> list[WrongCell]:
+        """Cells that are written, most probable first."""
+        probabilities = self.found.probabilities
+        return probabilities.describe(probabilities.above(self.written_above)[: self._most_written])
+
+    def regularities(self) -> list[TableRegularity]:
+        """Rules that nearly all rows of the table follow."""
+        return self.found.regularities()
+
+    def cells_table(self) -> pa.Table:
+        """One line per cell."""
+        cells, labels = self.written, self.found.labels
+        columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
+        columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
+        return pa.table(columns, schema=scan_cells_schema(labels.key_type))
+
+    def rows_table(self) -> pa.Table:
+        """All rows, with the highest probability of their cells and those that are listed in words."""
+        found = self.found
+        words: dict[int, list[str]] = {}
+        for cell in self.listed:
+            instead = "" if cell.suggested is None else f" (suggested {cell.suggested})"
+            words.setdefault(cell.row, []).append(f"{cell.column}: {_observed(cell)}{instead}")
+        rows = range(len(found))
+        columns = found.labels.columns(np.arange(len(found))) | {
+            "score": pa.array(found.row_scores),
+            "probability": pa.array(found.cell_probability.max(axis=1)),
+            "flagged": pa.array([row in words for row in rows]),
+            "cells": pa.array(["; ".join(words[row][:N_CELLS]) if row in words else None for row in rows], pa.string()),
+        }
+        return pa.table(columns, schema=scan_rows_schema(found.labels.key_type))
+
+    def place_json(self, cell: WrongCell) -> dict[str, Any]:
+        """How the row of a cell is found again."""
+        labels = self.found.labels
+        line = None if labels.lines is None else int(labels.lines[cell.row])
+        place: dict[str, Any] = {"row": cell.row + labels.first_row, "line": line}
+        if labels.keys is not None:
+            key = labels.keys[cell.row].as_py()
+            place["key"] = key if isinstance(key, int | bool | None) else str(key)
+        return place
+
     def place_text(self, cell: WrongCell) -> str:
         """The same in words."""
         labels = self.found.labels
@@ -182,15 +220,15 @@ class ScanFindings:
         return line or f"row {cell.row + labels.first_row:,}"
 
 
-class StreamedFindings(ScanFindings):
+class StreamedFindings(CellFindings):
     """What a scan says of a table that is judged batch by batch, by a model of a sample of it.
 
     Of the cells that are written, the `MOST_KEPT` most probable ones are kept to be listed.
     """
 
-    def __init__(self, sample: Detection, above: float | None) -> None:
-        super().__init__(sample, above)
-        self.n_rows = self.n_wrong = self.n_worth_a_check = self._n_listed = 0
+    def __init__(self, sample: ScannedSample, above: float | None) -> None:
+        super().__init__(sample.judged_columns, above)
+        self._regularities = sample.regularities
         self._kept: list[tuple[WrongCell, dict[str, Any], str]] = []
 
     def add(self, batch: ScanFindings) -> None:
@@ -198,7 +236,7 @@ class StreamedFindings(ScanFindings):
         self.n_rows += batch.n_rows
         self.n_wrong += batch.n_wrong
         self.n_worth_a_check += batch.n_worth_a_check
-        self._n_listed += batch.n_listed
+        self.n_listed += batch.n_listed
         for cell in batch.written[:MOST_KEPT]:
             place = batch.place_json(cell)
             self._kept.append((replace(cell, row=place["row"]), place, batch.place_text(cell)))
@@ -214,10 +252,9 @@ class StreamedFindings(ScanFindings):
         """Those of them that are listed."""
         return [cell for cell in self.written if cell.probability >= self.listed_above]
 
-    @property
-    def n_listed(self) -> int:
-        """Number of cells to list, kept or not."""
-        return self._n_listed
+    def regularities(self) -> Sequence[TableRegularity]:
+        """Those of the sample."""
+        return self._regularities
 
     def place_json(self, cell: WrongCell) -> dict[str, Any]:
         """How the row of a cell is found again."""

@@ -18,8 +18,8 @@ from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
 from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
-from rfod._table.bins import bin_table, fit_features
-from rfod._table.columns import Column
+from rfod._table.bins import Feature, bin_table, fit_features
+from rfod._table.columns import Column, Schema
 from rfod._table.encode import encode_column
 from rfod._table.schema import infer_schema
 from rfod._table.table import Table
@@ -46,17 +46,19 @@ class Trained:
     rows: EncodedRows
 
 
-def train(
-    table: Table,
-    column_types: Mapping[str, str] | None,
-    params: Params,
-    seed: int,
-    executor: Executor,
-    progress: Progress = silent,
-    left_out: NDArray[np.bool_] | None = None,
-) -> Trained:
-    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams. Rows that are
-    `left_out`, bool (rows,), are not learned from."""
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A training table as forests read it; several fits to the table share it."""
+
+    schema: Schema
+    encoded: Sequence[NDArray[Any]]
+    """Per modelled column, (rows,)."""
+    features: tuple[Feature, ...]
+    predictors: Predictors
+
+
+def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int) -> Prepared:
+    """Infer the schema of a table, encode and bin its columns."""
     check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
@@ -73,9 +75,23 @@ def train(
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
     )
+    return Prepared(schema, encoded, features, predictors)
+
+
+def train(
+    prepared: Prepared,
+    params: Params,
+    seed: int,
+    executor: Executor,
+    progress: Progress = silent,
+    left_out: NDArray[np.bool_] | None = None,
+) -> Trained:
+    """Fit a model to a table. `seed`, drawn from `params.random_state`, starts all random streams. Rows that are
+    `left_out`, bool (rows,), are not learned from."""
+    schema, encoded = prepared.schema, prepared.encoded
     is_robust = left_out is not None
-    fit = _Fit(schema.columns, encoded, predictors, params, seed, executor, progress, is_robust)
-    usable = np.ones(table.n_rows, dtype=np.bool_) if left_out is None else ~left_out
+    fit = _Fit(schema.columns, encoded, prepared.predictors, params, seed, executor, progress, is_robust)
+    usable = np.ones(schema.n_rows, dtype=np.bool_) if left_out is None else ~left_out
     columns, rows = fit.grow(usable)
     kept = _sample_rows(np.flatnonzero(usable), KEPT_ROWS, seed)
     sample = TrainingSample(kept, tuple(column[kept] for column in encoded))
@@ -84,7 +100,7 @@ def train(
     parts = scores.row_parts(calibrated, settings, cells)
     centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
     calibration = np.sort(scores.consensus(parts, centres, scales))
-    model = Model(schema, features, calibrated, sample, seed, settings, centres, scales, calibration)
+    model = Model(schema, prepared.features, calibrated, sample, seed, settings, centres, scales, calibration)
     return Trained(model, rows)
 
 
