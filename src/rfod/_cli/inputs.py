@@ -119,7 +119,9 @@ def read_or_sample(
     reporter.notes_of(source)
     if n_seen <= n_rows:
         return joined(batches), None
-    return _sampled(sampler), sampler.places
+    sample = _sampled(sampler), sampler.places
+    pa.default_memory_pool().release_unused()  # of the rows that were not taken
+    return sample
 
 
 def _sampled(sampler: RowSample) -> Batch:

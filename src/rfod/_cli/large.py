@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import ExitStack, closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
-from rfod._cli.streaming import WorstRows, judged_batches
+from rfod._cli.streaming import WorstRows
 from rfod._cli.suspects import MOST_KEPT, ScanFindings, StreamedFindings
 from rfod._findings.explanations import RowExplanation
-from rfod._io.source import Source
+from rfod._io.source import Batch, Source
 from rfod._io.write import Write, open_sink
-from rfod._model.model import JudgedSample
-from rfod.pipeline import ScannedSample
+from rfod._model.model import JudgedSample, Model
+from rfod.detection import Detection
+from rfod.pipeline import ScannedSample, detect
 
 
 def judge_large(
@@ -41,7 +43,7 @@ def judge_large(
     write: Write | None = None
     with ExitStack() as stack, naming(source.name), reporter.remarks():
         advance = stack.enter_context(reporter.bar("judging", source))
-        for batch, found in stack.enter_context(closing(judged_batches(model, source, key, reporter, jobs, own))):
+        for batch, found in stack.enter_context(closing(_judged(model, source, key, reporter, jobs, own))):
             with reporter.stage("findings"):
                 part = ScanFindings(found, above, most_written)
                 findings.add(part)
@@ -52,5 +54,25 @@ def judge_large(
                         write = stack.enter_context(open_sink(output, answers.schema, csv_safe=csv_safe))
                     write(answers)
             advance(batch.rows.num_rows)
+            del batch, found, part
         unusual = worst.findings(model, key, n_unusual, jobs, own)
     return findings, unusual
+
+
+def _judged(
+    model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample
+) -> Generator[tuple[Batch, Detection], None, None]:
+    """The batches of a source in order, judged one at a time: evidence takes several times the memory of the rows.
+    Threads share the columns of a batch."""
+    with closing(source.batches()) as batches:
+        while True:
+            with reporter.stage("reading"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            with reporter.stage("judging"):
+                first, rows = batch.first_row, batch.table
+                known = own.find(np.arange(first, first + rows.n_rows))
+                found = detect(model, rows, key=key, first_row=first, lines=batch.lines, n_jobs=jobs, known=known)
+            yield batch, found
+            del batch, rows, known, found  # before the next one is read
