@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._io.row_sample import row_keys
 from rfod.params import SCAN_TRIM, Params
 from rfod.pipeline import detect, scan_table
@@ -56,3 +57,14 @@ def test_report_of_a_sample(rfod: Any, orders_csv: Path, tmp_path: Path) -> None
     ran = rfod("scan", orders_csv, "--trees", 6, "--sample-rows", 100, "--report", tmp_path / "r.html")
     assert ran.code == 0
     assert (tmp_path / "r.html").stat().st_size > 10_000
+
+
+def test_the_sample_alone_is_not_decided_on(rfod: Any, orders_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cells have their probabilities with the rest of the table: at once they would take most of the memory."""
+    sizes = []
+    first = CellProbabilities.first.func  # type: ignore[attr-defined]
+    counted = property(lambda self: sizes.append(len(self.collected.judged)) or first(self))
+    monkeypatch.setattr(CellProbabilities, "first", counted)
+    assert rfod("scan", orders_csv, "--trees", 6, "--sample-rows", SAMPLE).code == 0
+    assert sizes
+    assert SAMPLE not in sizes

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from rfod._evidence import inputs, wrong_cells
 from rfod._evidence.reasons import reasons_of
 from rfod._evidence.suggest import suggest
 from rfod._evidence.wrong_cells import CellProbabilities
@@ -113,3 +114,15 @@ def test_cells_above_a_probability_come_most_probable_first(probabilities):
     assert (np.diff(chances) <= 0).all()
     assert len(cells) == (probabilities.probability >= 0.3).sum()
     assert (chances >= 0.3).all()
+
+
+def test_long_columns_share_fewer_threads_and_have_the_same_bits(probabilities, monkeypatch):
+    found = probabilities.probability
+    judged = probabilities.collected.judged
+    monkeypatch.setattr(judged, "n_jobs", 4)
+    assert CellProbabilities(judged, judged.table).threads.n_workers == 4
+    monkeypatch.setattr(wrong_cells, "MOST_AT_ONCE", 2 * N_ROWS)
+    monkeypatch.setattr(inputs, "KEPT_CELLS", 100)
+    again = CellProbabilities(judged, judged.table)
+    assert again.threads.n_workers == 2
+    np.testing.assert_array_equal(again.probability, found)

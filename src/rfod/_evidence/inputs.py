@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ _BROKEN = re.compile("\ufffd|Ã.|Â.|â€|ï¿½|\x00|Ð.|Å.")
 _SMALL = 1e-3  # of a probability
 LEAST_FITNESS = 1_000.0
 _RULE_PLACE = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}
-KEPT_CELLS = 1_000_000  # whose inputs are held ready: about 350 bytes each
+KEPT_CELLS = 250_000  # whose inputs are held ready: about 350 bytes each
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,21 +138,22 @@ class CellInputs:
         spelling = spelling_inputs(known.spelling, column.values, _rows_with(known, column, is_own), is_own)
         votes = self._votes(c)
         near = np.stack([spelling.near, spelling.near_digits, spelling.near_word], axis=1)
-        groups = (
-            _of_rows(form_inputs(known.form, column, is_own), column),
-            _text_inputs(known, column, numbers, is_own),
-            _of_rows(near, column),
-            votes.inputs,
-            _forest_inputs(known, judged, int(written.place[c]), numbers),
-            _margins(known, numbers, len(judged), is_own),
-            self._rule_inputs(c),
-            _column_facts(known, numbers)[None],
-            np.log1p(self._cross_counts[c].astype(np.float64)),
+        groups: tuple[Callable[[], Floats], ...] = (  # made one after the other, and not kept
+            lambda: _of_rows(form_inputs(known.form, column, is_own), column),
+            lambda: _text_inputs(known, column, numbers, is_own),
+            lambda: _of_rows(near, column),
+            lambda: votes.inputs,
+            lambda: _forest_inputs(known, judged, int(written.place[c]), numbers),
+            lambda: _margins(known, numbers, len(judged), is_own),
+            lambda: self._rule_inputs(c),
+            lambda: _column_facts(known, numbers)[None],
+            lambda: np.log1p(self._cross_counts[c].astype(np.float64)),
         )
         values = np.empty((len(judged), len(CELL_INPUTS)), dtype=np.float32)
         start = 0
-        for group in groups:
-            values[:, start : start + group.shape[1]] = np.nan_to_num(group)
+        for make_group in groups:
+            group = np.nan_to_num(make_group())
+            values[:, start : start + group.shape[1]] = group
             start += group.shape[1]
         places = np.append(spelling.suggested, NOT_NEAR)[column.codes]
         return ColumnInputs(np.arange(len(judged)), values, places, spelling.words, votes)
@@ -162,7 +164,7 @@ class CellInputs:
         return vote_inputs(determinants, self._written.columns, c, top_share, self._judged.is_own)
 
     @cached_property
-    def _cross_counts(self) -> NDArray[np.uint16]:
+    def _cross_counts(self) -> NDArray[np.unsignedinteger[Any]]:
         votes = (self._votes(c) for c in range(len(self._written.columns)))
         return cross_counts(self._profile.determinants, votes, len(self._judged))
 

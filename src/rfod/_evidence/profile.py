@@ -111,14 +111,13 @@ class WrittenTable:
 
 def read_written(table: Table, names: tuple[str, ...], judged: JudgedTable) -> WrittenTable:
     """The columns of a training table; modelled columns of numbers have the values that the model sees."""
-    return written_rows(judged.model, read_texts(table, names), judged.rows(np.arange(len(judged))).encoded)
+    return written_rows(judged.model, read_texts(table, names), judged.encoded)
 
 
 def read_new(table: Table, profile: Profile, judged: JudgedTable) -> WrittenTable:
     """The columns of another table, read as those of the profile were."""
     columns = read_texts(table, profile.names, decimals=[column.decimals for column in profile.columns])
-    encoded = judged.rows(np.arange(len(judged))).encoded
-    return written_rows(judged.model, columns, encoded, [column.is_number for column in profile.columns])
+    return written_rows(judged.model, columns, judged.encoded, [column.is_number for column in profile.columns])
 
 
 def written_rows(
@@ -134,7 +133,9 @@ def written_rows(
     numbers: list[Floats | None] = []
     for c, (column, j) in enumerate(zip(columns, place.tolist(), strict=True)):
         if j >= 0 and not model.is_categorical[j]:
-            numbers.append(np.where(np.isfinite(encoded[j]), encoded[j], np.nan))
+            numbers.append(
+                np.where(np.isinf(encoded[j]), np.nan, encoded[j]) if np.isinf(encoded[j]).any() else encoded[j]
+            )
             continue
         values = as_numbers(column.values)
         share = float(column.counts[~np.isnan(values)].sum()) / max(1, int(column.counts.sum()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,11 +222,12 @@ def vote_inputs(
 
 def cross_counts(
     determinants: Sequence[Sequence[Determinant]], votes: Iterable[Votes], n_rows: int
-) -> NDArray[np.uint16]:
+) -> NDArray[np.unsignedinteger[Any]]:
     """(columns, rows, CROSS_INPUTS): how many determinants vote against a cell, for the same value, and for it; and of
     the columns that the cell itself determines, how many does it contradict, and agree with? A wrong determining value
     contradicts several columns, a right one at most the wrong cell. `votes` are those on each column."""
-    found = np.zeros((len(determinants), n_rows, len(CROSS_INPUTS)), dtype=np.uint16)
+    counts = np.uint8 if len(determinants) <= np.iinfo(np.uint8).max else np.uint16
+    found = np.zeros((len(determinants), n_rows, len(CROSS_INPUTS)), dtype=counts)
     for target, (chosen, vote) in enumerate(zip(determinants, votes, strict=True)):
         against, agrees = vote.margins > 0, vote.margins < 0
         found[target, :, 0] = (against & vote.same_rival).sum(axis=0)

@@ -29,6 +29,7 @@ WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for 
 LEAST_SAID = 0.3  # log-odds
 MOST_SAID = 2  # reasons of a sentence; `evidence` names all
 HIDDEN = "hidden"
+MOST_AT_ONCE = 1_000_000  # cells whose inputs several threads make at the same time: about 500 bytes each
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,19 @@ class CellProbabilities:
         """The columns whose cells are judged, modelled or not."""
         return tuple(column.name for column in self.collected.written.columns)
 
+    @property
+    def threads(self) -> Threads:
+        """As many as the caller wants, or fewer for long columns: each thread holds the inputs of one."""
+        wanted = Threads(self._judged.n_jobs).n_workers
+        return Threads(max(1, min(wanted, MOST_AT_ONCE // max(1, len(self._judged)))))
+
     @cached_property
     def first(self) -> Floats:
         """(columns, rows): probability from the row and the profile alone."""
         inputs = self.collected.inputs
         found = np.empty((len(self.names), len(self._judged)))
         inputs.prepare()
-        results = Threads(self._judged.n_jobs).map(_judge_column, range(len(found)), [inputs, self.decision])
+        results = self.threads.map(_judge_column, range(len(found)), [inputs, self.decision])
         for c, (chance, suspects) in enumerate(results):
             found[c] = chance
             inputs.keep(c, suspects)
@@ -114,8 +121,13 @@ class CellProbabilities:
         """(rows, columns): how likely each cell is wrong."""
         if not self._judged.is_own:
             return self.first.T
-        handles = [self.collected, Suspicion(self.first), self.first, self.decision]
-        return np.stack(list(Threads(self._judged.n_jobs).map(_judge_in_context, range(len(self.first)), handles))).T
+        first = self.first
+        found = np.empty_like(first)
+        handles = [self.collected, Suspicion(first), first, self.decision]
+        results = self.threads.map(_judge_in_context, range(len(first)), handles)
+        for c, chance in enumerate(results):
+            found[c] = chance
+        return found.T
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""

@@ -71,12 +71,12 @@ class EncodedRows:
     def __len__(self) -> int:
         return len(self.block)
 
-    def take(self, picked: NDArray[np.intp]) -> EncodedRows:
-        """Some of the rows; a row may occur several times."""
+    def take(self, picked: NDArray[np.intp] | slice) -> EncodedRows:
+        """Some of the rows, a row may occur several times; or, not copied, a slice of them."""
         block = as_block(np.ascontiguousarray(self.block.T[:, picked]))
         return EncodedRows([column[picked] for column in self.encoded], block).like(self, picked)
 
-    def like(self, others: EncodedRows, picked: NDArray[np.intp]) -> EncodedRows:
+    def like(self, others: EncodedRows, picked: NDArray[np.intp] | slice) -> EncodedRows:
         """These rows as variants of picked ones of the others: the same trees must not judge them."""
         if others.bags is None:
             return self

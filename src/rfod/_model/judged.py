@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -123,9 +123,14 @@ class JudgedTable:
         """What was expected in the place of a cell, as a distribution."""
         return Conditional(self.model)
 
-    def rows(self, picked: Positions) -> EncodedRows:
+    def rows(self, picked: Positions | slice) -> EncodedRows:
         """Picked rows as the model reads them."""
         return self._read(picked) if self._read is not None else self._all_rows.take(picked)
+
+    @property
+    def encoded(self) -> Sequence[NDArray[Any]]:
+        """Per modelled column, all rows as the model reads them; not copied."""
+        return self.rows(slice(None)).encoded
 
     @cached_property
     def _all_rows(self) -> EncodedRows:
