@@ -26,8 +26,8 @@ from benchmarks.decision.text_table import checksum, sample_rows
 
 MAX_ROWS, MAX_ROWS_OF_FEW, SHARE_OF_FEW = 2_000, 5_000, 0.12
 MAX_CELLS = 60_000
-NORMAL_SHARE, LIGHT_SHARE = 0.02, 0.005
-HEAVY_SHARES = (0.05, 0.25)
+NORMAL_SHARE = 0.02
+LIGHT_SHARES, HEAVY_SHARES = (0.0005, 0.005), (0.05, 0.25)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def package_versions(table: CleanTable, place: int) -> Iterator[Version]:
     clean = np.zeros(cells.shape, dtype=np.int8)
     yield Version(table.name, table.family, "clean", "package", "", 0.0, seed, cells, clean)
     own_first = place % 2 == 0
-    light = rng.random() < 0.35
-    share = LIGHT_SHARE if light else float(np.exp(rng.uniform(*np.log(HEAVY_SHARES))))
+    light = rng.random() < 0.5
+    share = float(np.exp(rng.uniform(*np.log(LIGHT_SHARES if light else HEAVY_SHARES))))
     bad_columns = int(rng.integers(1, 3)) if not light and rng.random() < 0.4 else 0
     for name, at, own, bad in (
         ("normal", NORMAL_SHARE, own_first, 0),

@@ -1,11 +1,11 @@
 """New rows judged by a fitted model: fit on a clean half of a table, judge the dirty half, each row by itself.
 
-    python -m benchmarks.decision.new_rows [--corpus CORPUS --inputs INPUTS] [--folds 5] [--jobs 2]
+    python -m benchmarks.decision.new_rows [--heads DIRECTORY] [--jobs 2]
 
 For the government and everyday tables of the shared data directory. Rows at even positions of the clean version are
 fitted, rows at odd positions of the dirty and of the clean version are judged, read from files as `rfod fit` and `rfod
-score` read them. With a corpus and the inputs that extract.py wrote, every table is judged by heads that were learned
-without its family; without, by the heads of the package, which know the tables. Writes results/decision_new_rows.json.
+score` read them. With the heads that `train --heads` kept, every table is judged by those that were learned without
+its family; without, by the heads of the package, which know the tables. Writes results/decision_new_rows.json.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.datasets import folder as data_folder
 from benchmarks.decision.measure import table_measures
 from benchmarks.decision.tables import DirtyTable, dirty_tables
+from benchmarks.decision.train import left_out_heads
 from benchmarks.record import RESULTS, commit, machine, write_json
 from rfod._cli.inputs import as_model_reads
 from rfod._evidence.decision import Decision, load_decision
@@ -83,25 +84,6 @@ def _differs(given: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return given.apply(lambda column: column.str.strip()) != right.apply(lambda column: column.str.strip())
 
 
-def heads(held_out: list[HeldOut], corpus: Path | None, inputs: Path | None, folds: int) -> dict[str, Decision]:
-    """By family, the heads that judge its tables."""
-    families = sorted({half.family for half in held_out})
-    if corpus is None or inputs is None:
-        return dict.fromkeys(families, load_decision())
-    from benchmarks.decision.train import hash_of, learn, load
-
-    versions = load(corpus, inputs)
-    order = sorted({version.record["family"] for version in versions} | set(families), key=hash_of)
-    fold = {family: number % folds for number, family in enumerate(order)}
-    found: dict[str, Decision] = {}
-    for k in sorted({fold[family] for family in families}):
-        began = time.perf_counter()
-        decision = learn([version for version in versions if fold[version.record["family"]] != k])
-        found |= {family: decision for family in families if fold[family] == k}
-        print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
-    return found
-
-
 def measured(held_out: list[HeldOut], by_family: dict[str, Decision]) -> dict[str, Any]:
     """Per sort of table the means over tables, precision at 0.9 pooled, and per table."""
     tables: list[dict[str, Any]] = []
@@ -134,9 +116,7 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--inputs", type=Path)
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--heads", type=Path, help="folder that train --heads wrote")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="tables whose name contains this")
     parser.add_argument("--to", type=Path, default=RESULTS / "decision_new_rows.json")
@@ -146,10 +126,11 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         held_out = [half for found in pool.map(halves, tables) for half in found]
     print(f"{len(tables)} tables, {sum(half.seconds for half in held_out):.0f} s of judging", flush=True)
-    result = measured(held_out, heads(held_out, options.corpus, options.inputs, options.folds))
+    known = dict.fromkeys({half.family for half in held_out}, load_decision())
+    result = measured(held_out, left_out_heads(options.heads) if options.heads else known)
     for sort, row in result["means"].items():
         print(f"{sort:20s}", " ".join(f"{name} {value:.4g}" for name, value in row.items()))
-    result |= {"left_out": options.corpus is not None, "decision": load_decision().version}
+    result |= {"left_out": options.heads is not None, "decision": load_decision().version}
     write_json(options.to, result | {"commit": commit(), "machine": machine()})
 
 

@@ -1,9 +1,11 @@
 """Learns the decision from the inputs that extract.py wrote, and measures it on families of tables left out.
 
-    python -m benchmarks.decision.train CORPUS INPUTS [--to src/rfod/_evidence] [--folds 5]
+    OMP_NUM_THREADS=1 python -m benchmarks.decision.train CORPUS INPUTS --folds 6 [--heads DIRECTORY] [--results FILE]
+        [--to src/rfod/_evidence]
 
-With --folds, each family of tables is judged by heads that have not seen it, and the results are printed and kept;
-without, the heads are learned from all tables and written as arrays.
+Each family of tables is judged by heads that have not seen it, and the results are printed and kept; the probabilities
+so found also calibrate the heads that are learned from all tables and written as arrays with --to. --heads keeps the
+heads of each fold, for benchmarks on tables that they have not seen.
 """
 
 from __future__ import annotations
@@ -11,33 +13,37 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from benchmarks import record
 from benchmarks.decision.measure import print_measures
 from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
-from rfod._evidence.decision import FIELDS, SCREENED, Decision
+from rfod._evidence.decision import FIELDS, HEADS, SCREENED, Decision, suspects_of, trees_from
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
 
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
-VERSION = "1"  # of the decision; every output names it
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (24, 8), (220, 16), (260, 16)  # trees, leaves
-CALIBRATION = (0.86, -0.37)
-"""Slope and shift of the table head's log-odds, with which probabilities hold on families left out."""
+VERSION = "2"  # of the decision; every output names it
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16), (220, 16), (260, 16)  # trees, leaves
+CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
     ("dependency", "outlier", "typo", "mixed"), 3.0
 )
 CLEAN_WEIGHT = 2.0
+_SHARED: dict[str, Any] = {}  # what forked processes read
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,38 +155,106 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
     usable = [chance >= SCREENED for chance in chances]
     parts = parts_of(flat, usable)
     cell = fit_head(parts, weights, CELL_SIGNS, CELL_SIZE)
-    half = np.array([hash_of(version.record["family"]) % 2 for version in versions])
+    third = np.array([hash_of(version.record["family"]) % 3 for version in versions])
     table_rows, picked = [], []
     others = [
         fit_head(
-            [p for p, h in zip(parts, half, strict=True) if h != side],
-            [w for w, h in zip(weights, half, strict=True) if h != side],
+            [p for p, own in zip(parts, third, strict=True) if own != side],
+            [w for w, own in zip(weights, third, strict=True) if own != side],
             CELL_SIGNS,
             CELL_SIZE,
         )
-        for side in (0, 1)
+        for side in range(3)
     ]
-    for version, rows, chance, use, side in zip(versions, flat, chances, usable, half, strict=True):
+    for version, rows, chance, use, side in zip(versions, flat, chances, usable, third, strict=True):
         first = chance.copy()
         first[use] = others[side].probability(rows[use].astype(np.float32))
         context = suspect_inputs(first.reshape(version.wrong.shape), version.codes)
-        places = np.flatnonzero(use)
-        table_rows.append(
-            np.hstack(
-                [
-                    rows[places],
-                    version.training_order.reshape(-1, len(ORDER_INPUTS))[places],
-                    context.reshape(-1, len(SUSPECT_INPUTS))[places],
-                ]
-            )
-        )
+        order = version.training_order.reshape(-1, len(ORDER_INPUTS))
+        places = suspects_of(first, order)
+        table_rows.append(np.hstack([rows[places], order[places], context.reshape(-1, len(SUSPECT_INPUTS))[places]]))
         picked.append(places)
     table_parts = [
         (*sampled(rows, w[places], np.ones(len(places), dtype=np.bool_), rng), size)
         for rows, w, places, size in zip(table_rows, wrong, picked, sizes, strict=True)
     ]
     table = fit_head(table_parts, weights, TABLE_SIGNS, TABLE_SIZE)
-    return Decision(screen, cell, calibrated(table, *CALIBRATION), version="")
+    return Decision(screen, cell, table, version="")
+
+
+def folds_of(versions: list[Version], n_folds: int) -> NDArray[np.intp]:
+    """(versions,): the fold in which each is left out. Versions of a family stay together; folds are filled evenly with
+    the tables of each source, the largest families first."""
+    sizes: Counter[tuple[bool, str]] = Counter()
+    for version in versions:
+        sizes[version.record["sort"] == "package", version.record["family"]] += 1
+    load = np.zeros((2, n_folds))
+    fold_of = {}
+    for (is_package, family), size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        fold_of[family] = int(np.argmin(load[int(is_package)]))
+        load[int(is_package), fold_of[family]] += size
+    return np.array([fold_of[version.record["family"]] for version in versions])
+
+
+def cross_judge(
+    versions: list[Version], fold: NDArray[np.intp], processes: int, keep: Path | None = None
+) -> list[tuple[NDArray[Any], ...]]:
+    """Each version judged by heads that have not seen its family, not yet calibrated; the heads may be kept."""
+    _SHARED["versions"], _SHARED["fold"] = versions, fold
+    judged: dict[int, tuple[NDArray[Any], ...]] = {}
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        for k, (found, decision) in enumerate(pool.map(_judge_fold, range(int(fold.max()) + 1))):
+            judged |= found
+            if keep is not None:
+                save(decision, keep, {"fold": k}, f"fold{k}")
+    if keep is not None:
+        families = {version.record["family"]: int(k) for version, k in zip(versions, fold, strict=True)}
+        (keep / "folds.json").write_text(json.dumps(families, indent=1) + "\n")
+    return [judged[place] for place in range(len(versions))]
+
+
+def left_out_heads(folder: Path) -> dict[str, Decision]:
+    """By family, the heads of the fold that left it out, as `--heads` kept them."""
+    fold_of = json.loads((folder / "folds.json").read_text())
+    decisions = []
+    for k in range(max(fold_of.values()) + 1):
+        with np.load(folder / f"fold{k}.npz") as arrays:
+            decisions.append(Decision(*(trees_from(arrays, head) for head in HEADS), version=""))
+    return {family: decisions[k] for family, k in fold_of.items()}
+
+
+def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], Decision]:
+    began = time.perf_counter()
+    versions, fold = _SHARED["versions"], _SHARED["fold"]
+    decision = learn([version for version, own in zip(versions, fold, strict=True) if own != k])
+    found = {int(place): judge(decision, versions[place]) for place in np.flatnonzero(fold == k)}
+    print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
+    return found, decision
+
+
+def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tuple[float, float]:
+    """Slope and shift of the log-odds with which probabilities of tables left out hold, over the mix of versions."""
+    odds, wrong, weights = [], [], []
+    for version, chance in zip(versions, chances, strict=True):
+        used = chance >= CALIBRATED_FROM
+        odds.append(log_odds(chance[used]))
+        wrong.append(version.wrong[used])
+        weights.append(np.full(int(used.sum()), version.weight / version.wrong.size**0.5))
+    learner = LogisticRegression(C=1e6).fit(
+        np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
+    )
+    return float(learner.coef_[0, 0]), float(learner.intercept_[0])
+
+
+def log_odds(chance: NDArray[Any]) -> NDArray[np.float64]:
+    """Finite for 0 and 1."""
+    clipped = np.clip(chance.astype(np.float64), 1e-9, 1 - 1e-9)
+    return np.asarray(np.log(clipped / (1 - clipped)))
+
+
+def with_calibration(chance: NDArray[Any], slope: float, shift: float) -> NDArray[np.float64]:
+    """Probabilities, calibrated."""
+    return np.asarray(1 / (1 + np.exp(-(slope * log_odds(chance) + shift))))
 
 
 def hash_of(text: str) -> int:
@@ -196,16 +270,16 @@ def judge(decision: Decision, version: Version) -> tuple[NDArray[Any], ...]:
     return first, *(decision.with_context(inputs, order.astype(np.float32), version.codes, first) for order in orders)
 
 
-def save(decision: Decision, folder: Path, card: dict[str, Any]) -> None:
+def save(decision: Decision, folder: Path, card: dict[str, Any], name: str = "decision") -> None:
     """The heads as arrays, and the card."""
     arrays: dict[str, Any] = {}
-    for head in ("screen", "cell", "table"):
+    for head in HEADS:
         trees = getattr(decision, head)
         arrays |= {f"{head}_{field}": getattr(trees, field) for field in FIELDS} | {
             f"{head}_base": np.float64(trees.base)
         }
-    np.savez_compressed(folder / "decision.npz", **arrays)
-    (folder / "decision.json").write_text(json.dumps(card, indent=1) + "\n")
+    np.savez_compressed(folder / f"{name}.npz", **arrays)
+    (folder / f"{name}.json").write_text(json.dumps(card, indent=1) + "\n")
 
 
 def card_of(versions: list[Version]) -> dict[str, Any]:
@@ -234,34 +308,41 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("inputs", type=Path)
     parser.add_argument("--to", type=Path)
-    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--folds", type=int, default=0, help="needed for the calibration of what is written")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--heads", type=Path, help="folder for the heads of the folds")
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     versions = load(options.corpus, options.inputs)
     print(f"{len(versions)} versions")
+    calibration = (1.0, 0.0)
     if options.folds:
-        families = sorted({version.record["family"] for version in versions}, key=hash_of)
-        fold = {family: number % options.folds for number, family in enumerate(families)}
-        judged: list[Any] = [None] * len(versions)
+        fold = folds_of(versions, options.folds)
+        if options.heads:
+            options.heads.mkdir(parents=True, exist_ok=True)
+        judged = cross_judge(versions, fold, options.processes, options.heads)
+        chances = [table for _, table, _ in judged]
+        calibration = fit_calibration(versions, chances)
+        per_fold = []  # each fold with the calibration of the others
         for k in range(options.folds):
-            began = time.perf_counter()
-            decision = learn([version for version in versions if fold[version.record["family"]] != k])
-            for place, version in enumerate(versions):
-                if fold[version.record["family"]] == k:
-                    judged[place] = judge(decision, version)
-            print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
+            others = np.flatnonzero(fold != k)
+            per_fold.append(fit_calibration([versions[i] for i in others], [chances[i] for i in others]))
+        print(f"calibration {calibration}, per fold {per_fold}")
         found = {}
         for stage, name in enumerate(("cell", "table", "table, shuffled")):
             print(name)
-            found[name] = print_measures(
-                [(version.record, version.wrong, pair[stage]) for version, pair in zip(versions, judged, strict=True)]
-            )
+            shown = [
+                (version.record, version.wrong, with_calibration(stages[stage], *per_fold[k]) if stage else stages[0])
+                for version, stages, k in zip(versions, judged, fold, strict=True)
+            ]
+            found[name] = print_measures(shown)
         if options.results:
-            content = {"machine": record.machine(), **record.commit(), "folds": options.folds, "heads": found}
-            record.write_json(options.results, content)
+            content = {"machine": record.machine(), **record.commit(), "folds": options.folds}
+            record.write_json(options.results, content | {"calibration": calibration, "heads": found})
     if options.to:
         decision = learn(versions)
-        save(decision, options.to, card_of(versions))
+        decision = replace(decision, table=calibrated(decision.table, *calibration))
+        save(decision, options.to, card_of(versions) | {"calibration": calibration})
         print((options.to / "decision.npz").stat().st_size)
 
 

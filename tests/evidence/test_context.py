@@ -1,9 +1,12 @@
 """Order of rows and suspicion of neighbours, by hand and in plain Python."""
 
 import math
+import statistics
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evidence.columns import numbers, text_columns
 from rfod._evidence.context import (
@@ -11,7 +14,9 @@ from rfod._evidence.context import (
     ORDER_INPUTS,
     SUSPECT_INPUTS,
     Suspicion,
+    _median_of_nearest,
     column_order,
+    is_out_of_order,
     order_inputs,
     suspect_inputs,
 )
@@ -43,9 +48,41 @@ def test_steps_by_hand():
     found = column_order(written([f"{value:g}" for value in values], values), 0)
     unit = 0.01 * np.median(np.abs(np.array(values) - np.median(values)))  # a typical step is 0
     assert found[12, 2] == pytest.approx(math.log1p(100 / unit), rel=1e-6)
-    assert found[11, 2] == pytest.approx(math.log1p(50 / unit), rel=1e-6)
+    assert found[11, 2] == pytest.approx(math.log1p(0.5 / unit), rel=1e-6)  # between 9, 10, 13 and 112
     assert found[20, 2] == 0
+    assert found[0, 2] == pytest.approx(math.log1p(1.5 / unit), rel=1e-6)  # the first row has 1 and 2 beside it
     assert found[0, 3] == pytest.approx(1.0)
+
+
+def test_texts_step_by_their_place_in_the_alphabet():
+    texts = [f"name {k:02d}" for k in range(30)]
+    texts[12] = "name 99"
+    found = column_order(written(texts), 0)
+    assert found[:, 2].argmax() == 12
+    assert found[0, 3] > 0.9
+    assert column_order(written(texts[::-1]), 0)[::-1, 2].tolist() == found[:, 2].tolist()
+
+
+def test_out_of_order_are_values_that_interrupt_a_sequence():
+    days = [float(k) for k in range(60)]
+    days[40] = 3.0
+    assert np.flatnonzero(is_out_of_order(column_order(written([f"{day:g}" for day in days], days), 0))).tolist() == [
+        40
+    ]
+    towns = ["Reno"] * 30 + ["Ely"] * 30
+    towns[10] = "Ely"
+    assert np.flatnonzero(is_out_of_order(column_order(written(towns), 0))).tolist() == [10]
+    noise = np.random.default_rng(0).normal(size=60).round(3).tolist()
+    assert not is_out_of_order(column_order(written([f"{value:g}" for value in noise], noise), 0)).any()
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), min_size=1, max_size=12))
+def test_median_of_the_nearest_rows(values):
+    numbers = np.array([np.nan if value is None else float(value) for value in values])
+    for row, median in enumerate(_median_of_nearest(numbers).tolist()):
+        near = [values[k] for k in (row - 2, row - 1, row + 1, row + 2) if 0 <= k < len(values)]
+        known = [value for value in near if value is not None]
+        assert median == statistics.median(known) if known else math.isnan(median)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 9])

@@ -46,7 +46,8 @@ def test_by_hand():
     by_mark = dict(zip(MARKS, found["A?12"], strict=True))
     assert by_mark["shape"] == pytest.approx(math.log(18))
     assert by_mark["length"] == 0.0
-    assert by_mark["gram1"] == pytest.approx(math.log(8))  # '3' and '4' stand in eight cells, '?' in one
+    assert by_mark["gram1"] == pytest.approx(math.log(19))  # 'B' stands in nineteen cells, '?' in one
+    assert by_mark["skeleton"] == pytest.approx(math.log(18))
     assert dict(zip(MARKS, found["AB123"], strict=True))["length"] == pytest.approx(math.log(19))
 
 

@@ -48,7 +48,7 @@ def test_by_hand():
     columns = text_columns(city=city, state=state)
     chosen = fit_votes(columns, [range(2)] * 2)
     vote = chosen[1][0]
-    assert vote.column == 0
+    assert vote.columns == (0,)
     assert vote.agreement == pytest.approx(18 / 19)  # of 19 rows with both one disagrees
     found = vote_inputs(chosen[1], columns, 1, 0.5, is_own=True)
     odds = math.log(18)
@@ -62,6 +62,26 @@ def test_by_hand():
     assert against[1, :, 0].tolist() == [0] * 9 + [1] + [0] * 9 + [1, 0]
     assert against[0, :, 2].tolist() == against[1, :, 0].tolist()  # the city contradicts these states
     assert against[0, 0, 3] == 1
+
+
+def test_two_columns_together_determine_a_third():
+    """Sex and age say which of four groups a person is in; each alone leaves two. One person is in the wrong one."""
+    people = [(sex, age) for sex in ("f", "m") for age in ("young", "old")] * 6
+    group = [f"{sex} {age}" for sex, age in people]
+    group[0] = "m old"
+    columns = text_columns(sex=[sex for sex, _ in people], age=[age for _, age in people], group=group)
+    chosen = fit_votes(columns, [range(3)] * 3)
+    vote = chosen[2][0]
+    assert vote.columns == (0, 1)
+    assert vote.agreement == pytest.approx(23 / 24)
+    found = vote_inputs(chosen[2], columns, 2, 7 / 24, is_own=True)
+    assert found.inputs[0, 0] == pytest.approx(5 * math.log(23))  # five for "f young", none for "m old"
+    assert found.rival[0] == columns[2].hashes[columns[2].values.index("f young")]
+    counts = cross_counts(chosen, [vote_inputs(own, columns, c, 0.5, True) for c, own in enumerate(chosen)], 24)
+    assert counts[2, 0, 0] >= 1
+    assert (counts[:2, 0, 2] >= 1).all()  # both contradict the group
+    new = text_columns(sex=["f", "f", None], age=["young", "young", "old"], group=["f young", "m old", "m old"])
+    assert np.sign(vote_inputs([vote], new, 2, 7 / 24, is_own=False).inputs[:, 0]).tolist() == [-1, 1, 0]
 
 
 def test_new_rows_are_compared_with_all_training_rows():

@@ -50,15 +50,17 @@ def marks(text):
     """Per mark, the set of its keys in a text."""
     classes = "".join(map(letter_class, text))
     words = runs("".join(x.lower() if x in "Aa9" else "\0" for x in classes)).replace("\0", "")
-    ended, framed = text + "\0", "\0" + classes + "\0"
+    plain = "".join("0" if kind == "9" else letter for letter, kind in zip(text, classes, strict=True))
+    ended, framed = plain + "\0", "\0" + classes + "\0"
     return {
         "value": {text},
         "shape": {classes},
         "outline": {runs(classes)},
         "letters": {words},
+        "skeleton": {"".join("a" if kind in "Aa9" else letter for letter, kind in zip(text, classes, strict=True))},
         "length": {len(text)},
-        "gram1": set(text),
-        "gram2": {text[k : k + 2] for k in range(len(text) - 1)},
+        "gram1": set(plain),
+        "gram2": {plain[k : k + 2] for k in range(len(plain) - 1)},
         "gram3": {ended[k : k + 3] for k in range(len(ended) - 2)},
         "class_gram": {framed[k : k + 3] for k in range(len(framed) - 2)},
     }

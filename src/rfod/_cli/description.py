@@ -128,7 +128,7 @@ def _evidence(model: Model) -> dict[str, Any] | None:
         "n_rows": columns[0].n_rows,
         "n_texts": {column.name: len(column.frequent) for column in columns},
         "determined_by": {
-            names[c]: [names[vote.column] for vote in votes]
+            names[c]: [" and ".join(names[j] for j in vote.columns) for vote in votes]
             for c, votes in enumerate(model.profile.determinants)
             if votes
         },

@@ -6,6 +6,8 @@ suspicious the rest of its row, its column and the table are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,11 @@ CONTEXT_INPUTS = (*ORDER_INPUTS, *SUSPECT_INPUTS)
 MOST_ODDS = 8.0
 NO_OTHER = -13.0  # log-odds that stand for the other cells of a row where there is one column only
 LEAST_ROWS = 10  # that say something of the order
+CLEAR_ODDS = 2.0  # that a cell has the value its neighbours share: seven in eight cells do
+CLEAR_STEP, CLEAR_SMOOTHNESS = (
+    3.0,
+    0.5,
+)  # twenty typical steps away, where these are half of the column's spread at most
 
 
 def order_inputs(written: WrittenTable) -> NDArray[np.float32]:
@@ -40,10 +47,12 @@ def column_order(written: WrittenTable, c: int) -> NDArray[np.float32]:
     * between        where both neighbours share a value: log-odds that cells have it too, positive for a cell that
                      does not, negative for one that does
     * run_agreement  share of the rows of the column whose neighbours share a value
-    * step           distance from the mean of the neighbours, in typical steps (log)
+    * step           distance from the median of the four nearest rows, in typical steps (log); texts by their place in
+                     the alphabet, since files are sorted by names too
     * smoothness     how much smaller a typical step is than the spread of the column
     """
-    codes, values = written.columns[c].codes, written.numbers[c]
+    column, values = written.columns[c], written.numbers[c]
+    codes = column.codes
     n_rows = len(codes)
     found = np.zeros((n_rows, len(ORDER_INPUTS)), dtype=np.float32)
     if n_rows < LEAST_ROWS:
@@ -57,9 +66,9 @@ def column_order(written: WrittenTable, c: int) -> NDArray[np.float32]:
         found[1:-1, 0] = np.where(between, np.where(own == before, -odds, odds), 0.0)
         found[:, 1] = n_between / n_rows
     if values is None:
-        return found
+        values = column.spread(_alphabetical_places(column.values), np.nan)
     with np.errstate(all="ignore"):  # numbers near the ends of the scale
-        step = np.abs(values[1:-1] - (values[:-2] + values[2:]) / 2)
+        step = np.abs(values - _median_of_nearest(values))
         known = np.isfinite(step)
         if np.count_nonzero(known) < LEAST_ROWS:
             return found
@@ -67,9 +76,33 @@ def column_order(written: WrittenTable, c: int) -> NDArray[np.float32]:
         spread = float(np.nanmedian(np.abs(values - np.nanmedian(values))))
         if spread > 0:
             unit = max(typical, 0.01 * spread)
-            found[1:-1, 2] = np.log1p(np.minimum(np.where(known, step, 0.0) / unit, 1e6))
+            found[:, 2] = np.log1p(np.minimum(np.where(known, step, 0.0) / unit, 1e6))
             found[:, 3] = max(0.0, 1 - typical / spread)
     return found
+
+
+def is_out_of_order(order: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(rows,): which cells of a column the rows around them contradict clearly, by their (rows, ORDER_INPUTS). Such
+    cells are looked at though nothing else speaks against them; whether they are wrong is the decision's business."""
+    between, _, step, smoothness = order.T
+    return np.asarray((between >= CLEAR_ODDS) | ((step >= CLEAR_STEP) & (smoothness >= CLEAR_SMOOTHNESS)))
+
+
+def _alphabetical_places(texts: Sequence[str]) -> Floats:
+    """(texts,): the place of each text among all, sorted."""
+    places = np.empty(len(texts))
+    places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    return places
+
+
+def _median_of_nearest(values: Floats) -> Floats:
+    """(rows,): the median of the two values before and the two after each; NaN where all four are missing."""
+    padded = np.pad(values, 2, constant_values=np.nan)
+    n_rows = len(values)
+    nearest = np.sort(np.stack([padded[shift : shift + n_rows] for shift in (0, 1, 3, 4)]), axis=0)  # NaN last
+    n_known = np.maximum(4 - np.isnan(nearest).sum(axis=0), 1)
+    middle = [np.take_along_axis(nearest, place[None], axis=0)[0] for place in ((n_known - 1) // 2, n_known // 2)]
+    return np.asarray((middle[0] + middle[1]) / 2)
 
 
 class Suspicion:

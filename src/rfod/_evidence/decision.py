@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.context import Suspicion
+from rfod._evidence.context import Suspicion, is_out_of_order
 from rfod._forest.boosted import BoostedTrees
 
 Floats = NDArray[np.float64]
 HEADS = ("screen", "cell", "table")
 FIELDS = ("input", "limit", "left", "right", "starts")
-SCREENED = 0.02  # probability from which on a cell is looked at: of what the heads call wrong, 1 % lies below
+SCREENED = 0.01  # probability from which on a cell is looked at: of what the heads call wrong, none lies below
 BATCH_CELLS = 1 << 18
 
 
@@ -52,10 +52,10 @@ class Decision:
     def with_context(
         self, inputs: NDArray[np.float32], order: NDArray[np.float32], codes: NDArray[np.int32], first: Floats
     ) -> Floats:
-        """(columns, rows): probability with the context of the table; `first` stands for what the screen sorts out."""
+        """(columns, rows): probability with the context of the table; `first` stands for what is not looked at."""
         suspicion, found = Suspicion(first), first.copy()
         for c in range(len(inputs)):
-            suspects = np.flatnonzero(first[c] >= SCREENED)
+            suspects = suspects_of(first[c], order[c])
             context = suspicion.inputs(c, codes[c])[suspects]
             found[c, suspects] = self.in_context(inputs[c][suspects], order[c][suspects], context)
         return found
@@ -65,6 +65,13 @@ class Decision:
     ) -> Floats:
         """(cells,): probability by a cell's own inputs, the order of rows and the rest of the table."""
         return self.table.probability(np.hstack([inputs, order, context]))
+
+
+def suspects_of(first: Floats, order: NDArray[np.float32] | None) -> NDArray[np.intp]:
+    """Rows of a column whose cells are looked at further: by their first probability, or where the order of the rows is
+    known, since the cells around them contradict them."""
+    suspicious = first >= SCREENED
+    return np.flatnonzero(suspicious if order is None else suspicious | is_out_of_order(order))
 
 
 def trees_from(arrays: Any, head: str) -> BoostedTrees:

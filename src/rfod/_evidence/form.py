@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from rfod._evidence.texts import LETTER_CLASSES, Floats, KeyCounts, Keys, TextColumn, hash_rows, letter_classes
 
-MARKS = ("value", "shape", "outline", "letters", "length", "gram1", "gram2", "gram3", "class_gram")
+MARKS = ("value", "shape", "outline", "letters", "skeleton", "length", "gram1", "gram2", "gram3", "class_gram")
 """value: the text; shape: classes of all letters; outline: the same, runs of a class as one; letters: letters and
-digits only, in runs; length; gram1 to gram3: rarest letter, pair, triple; class_gram: rarest triple of classes."""
+digits only, in runs; skeleton: which places hold a letter or digit, and what stands at the others, as in codes of fixed
+form; length; gram1 to gram3: rarest letter, pair, triple, all digits as one; class_gram: rarest triple of classes."""
 MOST_RARE = 0.3
 MOST_KEYS = 50_000  # per mark and column that are kept
 NO_LETTER = np.int64(np.iinfo(np.int64).max)
@@ -55,10 +56,13 @@ def marks_of(points: NDArray[np.uint32]) -> list[Keys]:
     alnum = np.where(classes == LETTER_CLASSES["upper"], LETTER_CLASSES["lower"], classes).astype(np.uint32)
     alnum[(alnum != LETTER_CLASSES["lower"]) & (alnum != LETTER_CLASSES["digit"])] = 0
     length = np.count_nonzero(points, axis=1).astype(np.int64)
-    single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum)), length]
+    skeleton = np.where(alnum > 0, ord("a"), points).astype(np.uint32)
+    single = [hash_rows(points), hash_rows(classes), hash_rows(_runs(classes)), hash_rows(_runs(alnum))]
+    single += [hash_rows(skeleton), length]
+    plain = np.where(classes == LETTER_CLASSES["digit"], ord("0"), points).astype(np.uint32)  # digits are data
     framed = np.pad(classes, ((0, 0), (1, 1)))  # so that the first and the last letter have a place
-    ended = np.pad(points, ((0, 0), (0, 1)))  # so that the end of a text is part of its last triple
-    grams = [_grams(points, 1), _grams(points, 2), _grams(ended, 3), _grams(framed, 3)]
+    ended = np.pad(plain, ((0, 0), (0, 1)))  # so that the end of a text is part of its last triple
+    grams = [_grams(plain, 1), _grams(plain, 2), _grams(ended, 3), _grams(framed, 3)]
     return [key[:, None] for key in single] + grams
 
 

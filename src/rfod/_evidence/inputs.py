@@ -24,7 +24,7 @@ from rfod._model.judged import JudgedTable
 TEXT_INPUTS = ("padded", "gap", "disguised_gap", "type_break", "encoding", "rarity")
 SPELLING_INPUTS = ("near", "near_digits", "near_word")
 FOREST_INPUTS = ("surprise", "score", "weight", "strangeness", "rival_odds", "p_value", "unseen", "fitness", "modelled")
-RULE_INPUTS = ("rule", "order_rule", "unique_rule", "contains_rule")
+RULE_INPUTS = ("rule", "order_rule", "unique_rule", "contains_rule", "rules_broken")
 GROUPS: dict[str, tuple[str, ...]] = {
     "form": (*(f"form_{mark}" for mark in MARKS), *TEXT_INPUTS),
     "spelling": SPELLING_INPUTS,
@@ -184,12 +184,16 @@ class CellInputs:
         return violations(rule, columns, self._written.numbers, before)
 
     def _rule_inputs(self, c: int) -> Floats:
-        """(rows, RULE_INPUTS): strength of the strongest rule on a column that the row of a cell breaks."""
+        """(rows, RULE_INPUTS): strength of the strongest rule on a column that the row of a cell breaks, by kind; and
+        the share of its rules with other columns that it breaks: all of them for a wrong cell, one for its partner."""
         found = np.zeros((len(self._judged), len(RULE_INPUTS)))
+        n_shared = max(1, sum(c in rule.columns and len(rule.columns) > 1 for rule in self._broken))
         for rule, broken in self._broken.items():
             if c in rule.columns:
                 place = found[:, _RULE_PLACE[rule.kind]]
                 np.maximum(place, np.where(broken, rule.strength, 0.0), out=place)
+                if len(rule.columns) > 1:
+                    found[:, -1] += broken / n_shared
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,16 +86,21 @@ class Profile:
         place = {c: number for number, c in enumerate(kept)}
         return Profile(
             tuple(self.columns[c] for c in kept),
-            tuple(
-                tuple(replace(vote, column=place[vote.column]) for vote in self.determinants[c] if vote.column in place)
-                for c in kept
-            ),
-            tuple(
-                replace(rule, columns=tuple(place[c] for c in rule.columns))
-                for rule in self.regularities
-                if all(c in place for c in rule.columns)
-            ),
+            tuple(moved(self.determinants[c], place) for c in kept),
+            moved(self.regularities, place),
         )
+
+
+Relation = TypeVar("Relation", Determinant, Regularity)
+
+
+def moved(relations: Sequence[Relation], place: dict[int, int]) -> tuple[Relation, ...]:
+    """Those relations whose columns all have a place, with the new places."""
+    return tuple(
+        replace(one, columns=tuple(place[c] for c in one.columns))
+        for one in relations
+        if all(c in place for c in one.columns)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,9 +104,12 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     if mark in _GRAMS:
         subject, verb, size = _GRAMS[mark]
         letters = one_line(text[rarest : rarest + size])
-        subject = subject.replace("letter", "digit") if letters.isdecimal() else subject
+        if letters.isdecimal() and size == 1:
+            return f"a digit occurs {times} (letters in at least {usual:,})", "has a digit"
+        letters = "".join("#" if letter.isdecimal() else letter for letter in letters)  # digits count as one
+        digits = "; # is any digit" if "#" in letters else ""
         sort = f"has the {subject[4:].rstrip('s')} '{letters}'" if size <= MOST_LETTERS else "has an unusual form"
-        return f"{subject} '{letters}' {verb} {times} (others in at least {usual:,})", sort
+        return f"{subject} '{letters}' {verb} {times} (others in at least {usual:,}{digits})", sort
     if mark == "length":
         return f"its length of {len(text)} occurs {times} (others in at least {usual:,})", "has an unusual length"
     if mark == "value":
@@ -143,18 +146,21 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     if number < 0:
         return NOTHING
     vote = collected.profile.determinants[c][number]
-    by = collected.written.columns[vote.column]
+    by = [collected.written.columns[j] for j in vote.columns]
     rival = collected.profile.columns[c].text_of.get(int(votes.rival[0]))
     n_rival, n_own = (round(float(np.expm1(votes.inputs[0, place]))) for place in (2, 3))
     if rival is None or not n_rival:
         return NOTHING
-    value = by.values[by.codes[row]]
     rows = f"{n_rival:,} of {n_rival + n_own:,} other rows" if n_own else f"all {n_rival:,} other rows"
     if n_rival <= 2 and not n_own:
         rows = "the only other row" if n_rival == 1 else "both other rows"
-    shared = f"the same {by.name}" if by.name in hidden else f"{by.name} = '{one_line(value)}'"
-    text = f"{rows} with {shared} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
-    return text, f"differs from other rows with the same {by.name}"
+    shared = [
+        f"the same {column.name}" if column.name in hidden else f"{column.name} = '{one_line(column.values[code])}'"
+        for column in by
+        for code in [column.codes[row]]
+    ]
+    text = f"{rows} with {' and '.join(shared)} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
+    return text, f"differs from other rows with the same {' and '.join(column.name for column in by)}"
 
 
 def written_category(collected: Collected, column: Column, c: int, code: int) -> str:

@@ -17,8 +17,9 @@ from rfod._evidence.texts import BLANK, Floats, TextColumn
 
 RuleKind = Literal["sum", "order", "equal", "unique", "contains"]
 LEAST_ROWS = 30  # that a rule rests on
-MOST_EXCEPTIONS = 0.05  # of the rows
-BY_CHANCE = 0.1  # violations that shuffled columns must have, at least, for a rule to say something
+MOST_EXCEPTIONS = 0.15  # of the rows: each column of a rule may have some wrong cells
+BY_CHANCE = 0.1  # violations that shuffled columns must have, at least, for a rule to say something, ...
+LESS_THAN_BY_CHANCE = 0.2  # ... and the most that the rule may have, as a share of those
 SCREENED_ROWS = 200
 MOST_COLUMNS = 30  # of numbers that sums are looked for among
 MOST_RULES = 40
@@ -114,7 +115,7 @@ def _sums(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Regu
                 if np.count_nonzero(telling) < LEAST_ROWS // 2:
                     continue
                 near = np.abs(some[:, telling] - total[telling]) <= limit[:, telling] * 1.5
-                for a in np.flatnonzero(near.mean(axis=1) > 1 - 3 * MOST_EXCEPTIONS).tolist():
+                for a in np.flatnonzero(near.mean(axis=1) > 1 - 1.5 * MOST_EXCEPTIONS).tolist():
                     if a in (b, c):
                         continue
                     full = matrix[b] + matrix[c]
@@ -139,7 +140,7 @@ def _orders(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Re
                 if a == b:
                     continue
                 both = np.isfinite(low) & np.isfinite(high)
-                if np.count_nonzero(both) < LEAST_ROWS or np.mean(low[both] > high[both]) > 2 * MOST_EXCEPTIONS:
+                if np.count_nonzero(both) < LEAST_ROWS or np.mean(low[both] > high[both]) > MOST_EXCEPTIONS:
                     continue
                 shuffled = np.mean(low[both] > np.roll(high[both], np.count_nonzero(both) // 2))
                 same = np.mean(low[both] == high[both])
@@ -149,7 +150,7 @@ def _orders(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Re
                 assert first is not None
                 assert second is not None
                 rule = _checked("order", (a, b), first <= second, np.isfinite(first) & np.isfinite(second))
-                if rule is not None and rule.n_exceptions <= 0.02 * rule.n_rows:
+                if rule is not None and rule.n_exceptions <= LESS_THAN_BY_CHANCE * shuffled * rule.n_rows:
                     found.append(rule)
     return found
 
@@ -159,7 +160,7 @@ def _unique(column: TextColumn, j: int) -> Regularity | None:
     n_rows = int(column.counts.sum())
     repeated = np.append(column.counts > 1, False)[column.codes]
     rule = _checked("unique", (j,), ~repeated, ~column.is_blank)
-    return rule if rule is not None and n_rows >= 3 * LEAST_ROWS and rule.n_exceptions <= 0.03 * n_rows else None
+    return rule if rule is not None and n_rows >= 3 * LEAST_ROWS else None
 
 
 def _contained(columns: Sequence[TextColumn]) -> list[Regularity]:
@@ -168,14 +169,14 @@ def _contained(columns: Sequence[TextColumn]) -> list[Regularity]:
     usable = [j for j, column in enumerate(columns) if len(column.values) > 5]
     n_rows = len(columns[0].codes)
     picked = np.linspace(0, n_rows - 1, min(n_rows, SCREENED_ROWS // 2)).astype(int)
-    texts = {j: [columns[j].values[k].lower() if k >= 0 else "" for k in columns[j].codes[picked]] for j in usable}
+    texts = {j: [_comparable(columns[j].values[k]) if k >= 0 else "" for k in columns[j].codes[picked]] for j in usable}
     for a in usable[: 2 * MOST_COLUMNS]:
         mean_length = np.mean([len(text) for text in texts[a]])
         for b in usable[: 2 * MOST_COLUMNS]:
             if a == b or mean_length < 2:
                 continue
             both = [(x, y) for x, y in zip(texts[a], texts[b], strict=True) if x and y]
-            if len(both) < LEAST_ROWS // 2 or np.mean([x in y for x, y in both]) < 1 - 3 * MOST_EXCEPTIONS:
+            if len(both) < LEAST_ROWS // 2 or np.mean([x in y for x, y in both]) < 1 - 1.5 * MOST_EXCEPTIONS:
                 continue
             moved = both[len(both) // 2 :] + both[: len(both) // 2]
             if np.mean([x not in y for (x, _), (_, y) in zip(both, moved, strict=True)]) < 0.5:
@@ -187,9 +188,14 @@ def _contained(columns: Sequence[TextColumn]) -> list[Regularity]:
     return found
 
 
+def _comparable(text: str) -> str:
+    """The text in lower case; a whole number without the decimal that some programs write."""
+    return text.lower().removesuffix(".0")
+
+
 def contained(part: TextColumn, whole: TextColumn) -> NDArray[np.bool_]:
     """(rows,): whether the text of one column is part of the other's, whatever the case."""
-    low_part, low_whole = (["", *(value.lower() for value in column.values)] for column in (part, whole))
+    low_part, low_whole = (["", *map(_comparable, column.values)] for column in (part, whole))
     keys = (part.codes.astype(np.int64) - BLANK) * len(low_whole) + (whole.codes - BLANK)  # the empty text for gaps
     pairs, place = np.unique(keys, return_inverse=True)
     places = zip(*(places.tolist() for places in np.divmod(pairs, len(low_whole))), strict=True)

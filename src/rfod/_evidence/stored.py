@@ -63,7 +63,7 @@ FIELDS = {
     "numbers.highest": Field(np.float64, ("highest",), -_LARGEST, _LARGEST, "strict"),
     "numbers.residuals": Field(np.float64, ("judged", "residual"), -_LARGEST, _LARGEST),  # 0: no forest of numbers
     "votes.n_determinants": Field(np.int64, ("judged",), 0, MOST_DETERMINANTS, lengths_of=("determinants",)),
-    "votes.column": Field(np.int64, ("determinants",), 0, 2**31),
+    "votes.columns": Field(np.int64, ("determinants", "determining"), -1, 2**31),  # one or two, -1 behind the last
     "votes.agreement": Field(np.float64, ("determinants",), 0, 1),
     "votes.coverage": Field(np.float64, ("determinants",), 0, 1),
     "votes.n_groups": Field(np.int64, ("determinants",), 1, MOST_GROUPS, lengths_of=("groups",)),
@@ -90,7 +90,7 @@ class Evidence:
     def sizes(self, schema: Schema) -> dict[str, int]:
         """Sizes that are known before the arrays are read."""
         fixed = {"counts": len(_COUNTS), "facts": len(FACTS), "marks": len(MARKS), "quantiles": N_QUANTILES}
-        return fixed | {"residual": len(_RESIDUAL), "columns": 3, "rows": 2}
+        return fixed | {"residual": len(_RESIDUAL), "columns": 3, "rows": 2, "determining": 2}
 
     def to_arrays(self, profile: Profile, schema: Schema) -> Arrays:
         """The profile as arrays."""
@@ -132,6 +132,7 @@ class Evidence:
                 for column in columns
             ],
             "votes.n_determinants": [len(own) for own in profile.determinants],
+            "votes.columns": np.reshape([(*vote.columns, -1)[:2] for vote in votes], (-1, 2)),
             "votes.n_groups": [len(vote.groups) for vote in votes],
             "votes.n_pairs": [len(vote.pairs.keys) for vote in votes],
             "votes.pairs": _joined([vote.pairs.keys for vote in votes]),
@@ -144,7 +145,7 @@ class Evidence:
         for name in ("lowest", "highest"):
             found[f"numbers.n_{name}"] = [len(getattr(own, name)) for own in measured]
             found[f"numbers.{name}"] = _joined([getattr(own, name) for own in measured])
-        for name in ("column", "agreement", "coverage"):
+        for name in ("agreement", "coverage"):
             found[f"votes.{name}"] = [getattr(vote, name) for vote in votes]
         for name in _GROUPS:
             found[f"votes.{name}"] = _joined([getattr(vote, name) for vote in votes])
@@ -214,14 +215,15 @@ class Evidence:
         return tuple(columns)
 
     def _determinants(self, arrays: Arrays, ends: Arrays, n_columns: int) -> tuple[tuple[Determinant, ...], ...]:
-        by = arrays["votes.column"]
-        require_intact(bool((by < n_columns).all()), "a determining column is unknown")
+        by = arrays["votes.columns"]
+        require_intact(bool((by < n_columns).all() and (by[:, 0] >= 0).all()), "a determining column is unknown")
+        require_intact(bool(((by[:, 1] == -1) | (by[:, 1] > by[:, 0])).all()), "determining columns are out of order")
         votes = []
         for number in range(len(by)):
             groups, pairs = (slice(*ends[size][number : number + 2]) for size in ("groups", "pairs"))
             votes.append(
                 Determinant(
-                    int(by[number]),
+                    tuple(j for j in by[number].tolist() if j >= 0),
                     float(arrays["votes.agreement"][number]),
                     float(arrays["votes.coverage"][number]),
                     **{name: arrays[f"votes.{name}"][groups] for name in _GROUPS},

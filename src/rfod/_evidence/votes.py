@@ -1,6 +1,7 @@
 """Votes: rows that share the value of a determining column and agree on another value.
 
-A column *determines* another one as far as rows with the same value of the first have the same value of the second.
+A column *determines* another one as far as rows with the same value of the first have the same value of the second; two
+columns together may determine a third, as street and town do a postcode.
 Each row is compared with the others of its group, itself left out; gaps have no vote but are judged.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from rfod._evidence.texts import BLANK, Codes, Floats, KeyCounts, Keys, TextColumn
 
 MOST_DETERMINANTS = 4  # per column
+MOST_PAIRED = 4  # of the best single columns that are tried in pairs
 SCREENED_ROWS = 5_000  # that determinants are chosen on
 SCREENED_COLUMNS = 40  # candidates per column; wider tables take those that the forests find important
 LEAST_AGREEMENT = 0.4
@@ -26,15 +29,15 @@ MOST_CERTAIN = 0.999
 
 @dataclass(frozen=True, eq=False)
 class Determinant:
-    """How one column determines another."""
+    """How one column, or two together, determine another."""
 
-    column: int
+    columns: tuple[int, ...]
     agreement: float
     """Share of rows, in groups of at least two, whose value is the most frequent one among the others of the group."""
     coverage: float
     """Share of rows in groups of at least two."""
     groups: Keys
-    """Hashes of the determining values, ascending."""
+    """Hashes of the determining values, ascending; of two columns by `pair_keys`."""
     first: Keys
     """(groups,): the most frequent value in each group, by its hash, ..."""
     first_rows: Keys
@@ -50,6 +53,24 @@ def pair_keys(determining: Keys, determined: Keys) -> Keys:
     with np.errstate(over="ignore"):
         mixed = determining.view(np.uint64) * np.uint64(0xD6E8FEB86659FD93) + determined.view(np.uint64)
         return np.asarray((mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
+
+
+def joint_codes(columns: Sequence[Codes]) -> Codes:
+    """(rows,): one code per combination of the codes of one or two columns; BLANK where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    one, other = columns
+    known = (one != BLANK) & (other != BLANK)
+    codes = np.full(len(known), BLANK, dtype=one.dtype)
+    width = int(other.max(initial=0)) + 1
+    codes[known] = np.unique(one[known].astype(np.int64) * width + other[known], return_inverse=True)[1]
+    return codes
+
+
+def _determining_keys(columns: Sequence[TextColumn], by: tuple[int, ...]) -> Keys:
+    """(rows,): hashes of the determining values."""
+    keys = [np.append(columns[j].hashes, 0)[columns[j].codes] for j in by]
+    return keys[0] if len(keys) == 1 else pair_keys(keys[0], keys[1])
 
 
 def _group_counts(by: Codes, values: Codes) -> tuple[Keys, Keys, Keys]:
@@ -81,55 +102,75 @@ def agreement(by: Codes, values: Codes) -> tuple[float, float]:
     return (int(rows[agrees].sum()) / n_shared if n_shared else 0.0), n_shared / n_rows
 
 
-def choose(
-    columns: Sequence[TextColumn], target: int, candidates: Sequence[int], picked: NDArray[np.intp]
-) -> list[tuple[int, float, float]]:
-    """The columns that determine a column best: number, agreement, coverage."""
-    values = columns[target].codes[picked]
+@dataclass(frozen=True)
+class Choice:
+    """A determinant that was chosen, before its groups are counted."""
+
+    columns: tuple[int, ...]
+    agreement: float
+    coverage: float
+    gain: float
+    """Of agreement over always taking the commonest value, times coverage."""
+
+
+def choose(codes: Sequence[Codes], target: int, candidates: Sequence[int]) -> list[Choice]:
+    """The columns, and pairs of columns, that determine a column best: largest gain first. A pair has to gain clearly
+    more than each of its columns alone."""
+    values = codes[target]
     present = values[values >= 0]
     if len(present) < 10:
         return []
     top_share = np.bincount(present).max() / len(present)
-    found = []
-    for j in candidates:
-        if j == target:
-            continue
-        share, coverage = agreement(columns[j].codes[picked], values)
-        gain = (share - top_share) * coverage
-        if share >= LEAST_AGREEMENT and gain >= LEAST_GAIN * (1 - top_share):
-            found.append((gain, -j, share, coverage))
-    return [(-j, share, coverage) for _, j, share, coverage in sorted(found, reverse=True)[:MOST_DETERMINANTS]]
+    least = LEAST_GAIN * (1 - top_share)
+
+    def tried(by: tuple[int, ...]) -> Choice:
+        share, coverage = agreement(joint_codes([codes[j] for j in by]), values)
+        return Choice(by, share, coverage, float((share - top_share) * coverage))
+
+    single = sorted((tried((j,)) for j in candidates if j != target), key=lambda found: (-found.gain, found.columns))
+    paired = []
+    for one, other in combinations(single[:MOST_PAIRED], 2):  # `one` gains more
+        if one.gain + least <= 1 - top_share:
+            both = tried((min(one.columns + other.columns), max(one.columns + other.columns)))
+            paired += [both] if both.gain >= one.gain + least else []
+    found = sorted([*single, *paired], key=lambda found: (-found.gain, found.columns))
+    return [each for each in found if each.agreement >= LEAST_AGREEMENT and each.gain >= least][:MOST_DETERMINANTS]
 
 
 def fit_votes(columns: Sequence[TextColumn], candidates: Sequence[Sequence[int]]) -> list[list[Determinant]]:
     """Per column, what determines it, chosen among its candidates."""
     n_rows = len(columns[0].codes)
     picked = np.arange(n_rows) if n_rows <= SCREENED_ROWS else np.linspace(0, n_rows - 1, SCREENED_ROWS).astype(int)
+    some = [column.codes[picked] for column in columns]
     can_determine = [
         j for j, column in enumerate(columns) if 2 <= len(column.values) <= 0.95 * max(1, int(column.counts.sum()))
     ]
     return [
         [
-            _determinant(columns, j, k, share, coverage)
-            for k, share, coverage in choose(columns, j, [k for k in candidates[j] if k in can_determine], picked)
+            _determinant(columns, j, choice)
+            for choice in choose(some, j, [k for k in candidates[j] if k in can_determine])
         ]
         for j in range(len(columns))
     ]
 
 
-def _determinant(columns: Sequence[TextColumn], target: int, j: int, share: float, coverage: float) -> Determinant:
-    by, values = columns[j], columns[target]
-    group, value, rows = _group_counts(by.codes, values.codes)
+def _determinant(columns: Sequence[TextColumn], target: int, choice: Choice) -> Determinant:
+    values = columns[target]
+    codes = joint_codes([columns[j].codes for j in choice.columns])
+    row_of = np.zeros(int(codes.max()) + 1, dtype=np.int64)  # one row with each determining value
+    row_of[codes[codes != BLANK]] = np.flatnonzero(codes != BLANK)
+    by_hashes = _determining_keys(columns, choice.columns)[row_of]
+    group, value, rows = _group_counts(codes, values.codes)
     start = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
     next_place = np.minimum(start + 1, len(rows) - 1)
     has_second = start + 1 < np.append(start[1:], len(group))
-    hashes = by.hashes[group[start]]
+    hashes = by_hashes[group[start]]
     order = np.argsort(hashes, kind="stable")
-    keys = pair_keys(by.hashes[group], values.hashes[value])
+    keys = pair_keys(by_hashes[group], values.hashes[value])
     return Determinant(
-        column=j,
-        agreement=share,
-        coverage=coverage,
+        columns=choice.columns,
+        agreement=choice.agreement,
+        coverage=choice.coverage,
         groups=hashes[order],
         first=values.hashes[value[start]][order],
         first_rows=rows[start][order],
@@ -190,10 +231,9 @@ def vote_inputs(
     own = np.append(column.hashes, 0)[column.codes]
     best, total, n_votes = np.full(n_rows, -np.inf), np.zeros(n_rows), np.zeros(n_rows)
     for number, vote in enumerate(determinants):
-        by = columns[vote.column]
-        key = np.append(by.hashes, 0)[by.codes]
+        key = _determining_keys(columns, vote.columns)
         place = np.minimum(np.searchsorted(vote.groups, key), len(vote.groups) - 1)
-        known = (vote.groups[place] == key) & (by.codes != BLANK)
+        known = (vote.groups[place] == key) & ~np.any([columns[j].is_blank for j in vote.columns], axis=0)
         is_first = (vote.first[place] == own) & ~column.is_blank
         rival = np.where(is_first, vote.second_rows[place], vote.first_rows[place]).astype(np.float64)
         is_second = (vote.second[place] == own) & (vote.second_rows[place] > 0)
@@ -233,6 +273,7 @@ def cross_counts(
         found[target, :, 0] = (against & vote.same_rival).sum(axis=0)
         found[target, :, 1] = agrees.sum(axis=0)
         for number, determinant in enumerate(chosen):
-            found[determinant.column, :, 2] += against[number]
-            found[determinant.column, :, 3] += agrees[number]
+            for j in determinant.columns:
+                found[j, :, 2] += against[number]
+                found[j, :, 3] += agrees[number]
     return found

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
-from rfod._evidence.decision import SCREENED, Decision, load_decision
-from rfod._evidence.inputs import CELL_INPUTS, GROUPS, CellInputs, ColumnInputs, group_of
+from rfod._evidence.decision import Decision, load_decision, suspects_of
+from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
 from rfod._evidence.suggest import suggest
@@ -110,7 +110,8 @@ class CellProbabilities:
         inputs = self.collected.inputs
         found = np.empty((len(self.names), len(self._judged)))
         inputs.prepare()
-        results = self.threads.map(_judge_column, range(len(found)), [inputs, self.decision])
+        handles = [self.collected, self._judged.is_own, self.decision]
+        results = self.threads.map(_judge_column, range(len(found)), handles)
         for c, (chance, suspects) in enumerate(results):
             found[c] = chance
             inputs.keep(c, suspects)
@@ -181,21 +182,22 @@ class CellProbabilities:
         return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
 
 
-def _judge_column(c: int, inputs: CellInputs, decision: Decision) -> tuple[Floats, ColumnInputs]:
+def _judge_column(c: int, collected: Collected, is_own: bool, decision: Decision) -> tuple[Floats, ColumnInputs]:
     """First probabilities of a column, and its cells that are looked at further."""
-    made = inputs.make(c)
+    made = collected.inputs.make(c)
     chance = decision.first(made.values)
-    return chance, made.take(np.flatnonzero(chance >= SCREENED))
+    order = column_order(collected.written, c) if is_own else None
+    return chance, made.take(suspects_of(chance, order))
 
 
 def _judge_in_context(c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: Decision) -> Floats:
     """Probabilities of a column with the context of the table."""
-    rows = np.flatnonzero(first[c] >= SCREENED)
+    order = column_order(collected.written, c)
+    rows = suspects_of(first[c], order)
     found: Floats = first[c].copy()
     own = collected.inputs.cells(c, rows).values
-    codes = collected.written.columns[c].codes
-    order, context = column_order(collected.written, c)[rows], suspicion.inputs(c, codes)[rows]
-    found[rows] = decision.in_context(own, order, context)
+    context = suspicion.inputs(c, collected.written.columns[c].codes)[rows]
+    found[rows] = decision.in_context(own, order[rows], context)
     return found
 
 
