@@ -35,12 +35,12 @@ from rfod._forest.boosted import LEAF, BoostedTrees
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
-VERSION = "2"  # of the decision; every output names it
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16), (220, 16), (260, 16)  # trees, leaves
+VERSION = "3"  # of the decision; every output names it
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (220, 16, 0.1), (340, 16, 0.08)  # trees, leaves, learning rate
 CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
-    ("dependency", "outlier", "typo", "mixed"), 3.0
+    ("dependency", "outlier", "typo", "mixed"), 4.0
 )
 CLEAN_WEIGHT = 2.0
 _SHARED: dict[str, Any] = {}  # what forked processes read
@@ -104,13 +104,13 @@ def sampled(rows: NDArray[Any], wrong: NDArray[np.bool_], usable: NDArray[np.boo
     return tuple(np.concatenate(piece) for piece in zip(*parts, strict=True))
 
 
-def fit_head(parts: list[Any], weights: list[float], signs: list[int], size: tuple[int, int]) -> BoostedTrees:
+def fit_head(parts: list[Any], weights: list[float], signs: list[int], size: tuple[int, int, float]) -> BoostedTrees:
     """Monotone boosting; a version counts by the square root of its cells."""
     rows, labels = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     counts = [part[2] * weight * 40 / max(1.0, part[3]) ** 0.5 for part, weight in zip(parts, weights, strict=True)]
     learner = HistGradientBoostingClassifier(
-        max_iter=size[0], max_leaf_nodes=size[1], learning_rate=0.1 if size[0] > 50 else 0.25, min_samples_leaf=50,
-        l2_regularization=1.0, max_bins=127, monotonic_cst=signs, early_stopping=False, random_state=0,
+        max_iter=size[0], max_leaf_nodes=size[1], learning_rate=size[2], min_samples_leaf=50, l2_regularization=1.0,
+        max_bins=127, monotonic_cst=signs, early_stopping=False, random_state=0,
     )  # fmt: skip
     learner.fit(rows, labels, sample_weight=np.concatenate(counts))
     return as_arrays(learner)
