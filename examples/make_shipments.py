@@ -149,8 +149,8 @@ def make_shipments(
     rng = np.random.default_rng(seed)
     table = _correct_rows(n_rows, rng)
     _leave_gaps(table, rng)
-    planted = _plant(table, n_clean, rng)
-    return table, pd.concat([planted, _slip(table, n_clean, n_slips, planted["row"], rng)], ignore_index=True)
+    truth = _plant(table, n_clean, rng)
+    return table, pd.DataFrame([*truth, *_slip(table, n_clean, n_slips, [cell["row"] for cell in truth], rng)])
 
 
 def _correct_rows(n_rows: int, rng: Generator) -> pd.DataFrame:
@@ -213,7 +213,7 @@ def _leave_gaps(table: pd.DataFrame, rng: Generator) -> None:
         table.loc[rng.random(len(table)) < share, column] = None
 
 
-def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> pd.DataFrame:
+def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> list[dict[str, Any]]:
     """Make one cell wrong in each of a few rows after the first `n_clean`; returns what was done."""
     truth: list[dict[str, Any]] = []
     for column, fits, value, why in PLANTED:
@@ -222,10 +222,10 @@ def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> pd.DataFrame:
         correct = table.at[row, column]
         table.at[row, column] = value
         truth.append({"row": row, "column": column, "correct": correct, "planted": table.at[row, column], "why": why})
-    return pd.DataFrame(truth)
+    return truth
 
 
-def _slip(table: pd.DataFrame, n_clean: int, n_slips: int, taken: pd.Series, rng: Generator) -> pd.DataFrame:
+def _slip(table: pd.DataFrame, n_clean: int, n_slips: int, taken: list[int], rng: Generator) -> list[dict[str, Any]]:
     """`n_slips` cells of each kind, in rows that have no other wrong cell; returns what was done."""
     truth: list[dict[str, Any]] = []
     free = table.index[(table.index >= n_clean) & ~table.index.isin(taken)]
@@ -236,7 +236,7 @@ def _slip(table: pd.DataFrame, n_clean: int, n_slips: int, taken: pd.Series, rng
             planted = table.at[row, slip.column]
             truth.append({"row": row, "column": slip.column, "correct": correct, "planted": planted, "why": slip.why})
             free = free.drop(row)
-    return pd.DataFrame(truth, columns=["row", "column", "correct", "planted", "why"])
+    return truth
 
 
 def main() -> None:
