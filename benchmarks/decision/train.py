@@ -5,7 +5,7 @@
 
 Each family of tables is judged by heads that have not seen it, and the results are printed and kept; the probabilities
 so found also calibrate the heads that are learned from all tables and written as arrays with --to. --heads keeps the
-heads of each fold, for benchmarks on tables that they have not seen.
+heads of each fold, for benchmarks on tables that they have not seen, and takes those that a folder has already.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
     ("dependency", "outlier", "typo", "mixed"), 4.0
 )
 CLEAN_WEIGHT = 2.0
+CLEAN_CALIBRATION = 1.5  # times that in the calibration: most tables that people scan are nearly clean
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
@@ -200,7 +201,7 @@ def cross_judge(
     versions: list[Version], fold: NDArray[np.intp], processes: int, keep: Path | None = None
 ) -> list[tuple[NDArray[Any], ...]]:
     """Each version judged by heads that have not seen its family, not yet calibrated; the heads may be kept."""
-    _SHARED["versions"], _SHARED["fold"] = versions, fold
+    _SHARED["versions"], _SHARED["fold"], _SHARED["heads"] = versions, fold, keep
     judged: dict[int, tuple[NDArray[Any], ...]] = {}
     with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
         for k, (found, decision) in enumerate(pool.map(_judge_fold, range(int(fold.max()) + 1))):
@@ -216,17 +217,23 @@ def cross_judge(
 def left_out_heads(folder: Path) -> dict[str, Decision]:
     """By family, the heads of the fold that left it out, as `--heads` kept them."""
     fold_of = json.loads((folder / "folds.json").read_text())
-    decisions = []
-    for k in range(max(fold_of.values()) + 1):
-        with np.load(folder / f"fold{k}.npz") as arrays:
-            decisions.append(Decision(*(trees_from(arrays, head) for head in HEADS), version=""))
+    decisions = [kept_heads(folder, k) for k in range(max(fold_of.values()) + 1)]
     return {family: decisions[k] for family, k in fold_of.items()}
+
+
+def kept_heads(folder: Path, k: int) -> Decision:
+    """The heads of one fold, not calibrated."""
+    with np.load(folder / f"fold{k}.npz") as arrays:
+        return Decision(*(trees_from(arrays, head) for head in HEADS), version="")
 
 
 def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], Decision]:
     began = time.perf_counter()
-    versions, fold = _SHARED["versions"], _SHARED["fold"]
-    decision = learn([version for version, own in zip(versions, fold, strict=True) if own != k])
+    versions, fold, heads = _SHARED["versions"], _SHARED["fold"], _SHARED["heads"]
+    if heads is not None and (heads / f"fold{k}.npz").exists():
+        decision = kept_heads(heads, k)
+    else:
+        decision = learn([version for version, own in zip(versions, fold, strict=True) if own != k])
     found = {int(place): judge(decision, versions[place]) for place in np.flatnonzero(fold == k)}
     print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
     return found, decision
@@ -239,7 +246,8 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weights.append(np.full(int(used.sum()), version.weight / version.wrong.size**0.5))
+        weight = version.weight * (CLEAN_CALIBRATION if version.record["version"] == "clean" else 1.0)
+        weights.append(np.full(int(used.sum()), weight / version.wrong.size**0.5))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
     )
@@ -310,7 +318,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path)
     parser.add_argument("--folds", type=int, default=0, help="needed for the calibration of what is written")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--heads", type=Path, help="folder for the heads of the folds")
+    parser.add_argument("--heads", type=Path, help="folder for the heads of the folds; those that are there are used")
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     versions = load(options.corpus, options.inputs)
