@@ -39,7 +39,10 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     beta : float in (0, 1], default 0.5
         Share of the trees that is kept, the best ones on rows they have not seen. 1.0 switches pruning off.
     max_features : float, int, "sqrt", "log2" or None, default 1/3
-        Features looked at per node: a share, a number, or all (None).
+        Features looked at per node, of those of the predictors of a column: a share, a number, or all (None).
+    max_predictors : int or None, default 48
+        Columns that a column is predicted from, at most: in tables with more, those that say most about it (mutual
+        information on up to 4,096 rows) and, as an eighth of them, some drawn at random; None for all others.
     min_samples_leaf : int, default 5
         Fewest distinct rows in a leaf.
     max_depth : int or None, default None
@@ -99,8 +102,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
 
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:
-        """A detector by the paper's letter: its row score, raw uncertainty, all columns per node, leaves of one row and
-        all rows per tree; `changes` are other parameters."""
+        """A detector by the paper's letter: its row score, raw uncertainty, all columns as predictors and per node,
+        leaves of one row and all rows per tree; `changes` are other parameters."""
         return cls(**AS_PUBLISHED | changes)
 
     @classmethod

@@ -18,6 +18,7 @@ from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
 from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
+from rfod._model.predictors import choose_predictors
 from rfod._table.bins import Feature, bin_table, fit_features
 from rfod._table.columns import Column, Schema
 from rfod._table.encode import encode_column
@@ -58,8 +59,10 @@ class Prepared:
     predictors: Predictors
 
 
-def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int) -> Prepared:
-    """Infer the schema of a table, encode and bin its columns."""
+def prepare(
+    table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int, executor: Executor
+) -> Prepared:
+    """Infer the schema of a table, encode and bin its columns, and choose what predicts each of them."""
     check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
@@ -70,11 +73,13 @@ def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
             "Hint: fit the model to fewer columns."
         )
+    codes, n_columns = bin_table(features, encoded), len(schema.columns)
     predictors = Predictors(
-        codes=bin_table(features, encoded),
+        codes=codes,
         is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
+        chosen=choose_predictors(features, codes, n_columns, params.max_predictors, seed, executor),
     )
     return Prepared(schema, encoded, features, predictors)
 

@@ -195,6 +195,8 @@ class ForestSummary:
     """Of every grown tree, on rows it had not seen."""
     kept: NDArray[np.int64]
     """Numbers of the kept trees, best first."""
+    n_predictors: int
+    """Other columns that the trees may split on: `max_predictors` at most."""
     importances: Mapping[str, float]
     """Share of each other column in the impurity decrease of the kept trees; largest first, zeros left out."""
     n_leaves: int
@@ -209,6 +211,7 @@ def summarise_forests(model: Model) -> dict[str, ForestSummary]:
             fitness=column.fitness,
             tree_fitness=column.forest.fitness,
             kept=column.forest.kept,
+            n_predictors=len(column.forest.predictors),
             importances={
                 names[j]: float(column.forest.importances[j])
                 for j in np.argsort(-column.forest.importances, kind="stable")

@@ -45,9 +45,10 @@ _MAX, _ABOVE_0 = np.finfo(np.float64).max, 5e-324
 _SCORING = ("uncertainty", "aggregation", "distance", "trim")  # parameters that scoring reads
 
 
-LISTS = ("cells", "offsets", "grown", "trees", "words", "values", "ends", "entries", "numbers", "codes")
-"""Sizes of what each column has a list of: calibration cells and offsets, grown and kept trees, words of its trees,
-leaves of a numeric column, leaves (and one) of a categorical column, class shares of leaves, values in the sample."""
+LISTS = ("cells", "offsets", "grown", "trees", "predictors", "words", "values", "ends", "entries", "numbers", "codes")
+"""Sizes of what each column has a list of: calibration cells and offsets, grown and kept trees, columns that they may
+split on, words of its trees, leaves of a numeric column, leaves (and one) of a categorical column, class shares of
+leaves, values in the sample."""
 
 FIELDS = {  # what belongs to a column has the name of an attribute of ColumnModel, Tail, Forest or Trees
     "lengths": Field(np.int64, ("lists", "columns"), 0, 2**40, lengths_of=LISTS),
@@ -62,6 +63,7 @@ FIELDS = {  # what belongs to a column has the name of an attribute of ColumnMod
     "forest.importances": Field(np.float64, ("columns", "columns"), 0, _MAX),
     "forest.fitness": Field(np.float64, ("grown",)),
     "forest.kept": Field(np.int64, ("trees",), 0),
+    "forest.predictors": Field(np.int64, ("predictors",), 0, 2**40, "strict"),
     "trees.word_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
     "trees.leaf_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
     "trees.words": Field(np.int64, ("words",)),
@@ -190,7 +192,10 @@ def load_model(path: str | os.PathLike[str], evidence: Attachment) -> Model:
             size = FIELDS[name].shape[0]
             part = arrays[name][slice(*ends[size][j : j + 2]) if size in ends else j]
             own.setdefault(owner, {})[attribute] = part if part.ndim else part.item()
-        n_readable = np.where(made_from == j, 0, n_codes)
+        predictors = own["forest"]["predictors"]
+        in_table = not len(predictors) or bool(predictors[-1] < len(schema.columns))
+        _require(in_table and j not in predictors, "a column is predicted from itself or from none of the table")
+        n_readable = np.where(np.isin(made_from, predictors), n_codes, 0)
         forest = _to_forest(j, column, own["forest"], own["trees"], (n_readable, is_categorical))
         tail = fit_tail(own["tail"]["known"], column.is_categorical, robust=bool(header["params"]["trim"]))
         columns.append(ColumnModel(column, forest, n_rows=schema.n_rows, tail=tail, **own["column"]))
@@ -233,7 +238,7 @@ def _to_sample(column: Column, n_rows: int, codes: NDArray[np.int32], numbers: N
 
 def _to_forest(j: int, column: Column, own: dict[str, Any], arrays: Arrays, features: tuple[Any, Any]) -> Forest:
     """The forest of a column, after a check of all that a kernel relies on. `features` are their numbers of codes, 0
-    for those made from the column itself, which a tree must not read, and whether they are categorical."""
+    for those that a tree of the column must not read, and whether they are categorical."""
     n_classes, kept = min(len(column.categories), LAST_CLASS + 1), own["kept"]
     n_values, entry_ends, classes = len(arrays["leaf_value"]), arrays["entry_ends"], arrays["entry_class"]
     n_leaves = len(entry_ends) - 1 if n_classes else n_values
