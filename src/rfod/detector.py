@@ -62,7 +62,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         Share of the training rows that is left out of a second fit: those that score highest in the first, each judged
         by trees that have not seen it. For training tables that hold outliers themselves.
     contamination : "auto" or float in (0, 0.5], default "auto"
-        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01.
+        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01. A share that is given is
+        also that of the anomalous rows for `predict_proba`, which estimates it otherwise.
     keep_evidence : bool, default True
         Whether the model keeps what the probabilities of cells of new rows are computed from: counts, frequent values
         and rules of the training table (docs/formats.md).
@@ -175,6 +176,14 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for outliers, 1 for the others."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(rows, 2): how likely each row is ordinary (column 0) and anomalous (column 1), among the rows of `X`.
+
+        Column 1 is `Detection.row_probability`, which depends on the rows that are judged together.
+        """
+        anomalous = self.detect(X).row_probability
+        return np.column_stack([1.0 - anomalous, anomalous])
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Fit to a table and judge its own rows, each only by trees that have not seen it. -1 for outliers."""
