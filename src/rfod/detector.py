@@ -28,7 +28,7 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     """Random forest-based outlier detection for tables of numbers, categories and dates.
 
     Every column is predicted from the others by a random forest of its own. A cell scores by how far it lies from its
-    prediction, a row by its cells and by how far it is from the nearest training row.
+    prediction, a row by its cells, by how far it is from the nearest training row, and by its furthest value.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         the unit of the column, as the paper has it.
     aggregation : "consensus", "surprise", "uncertainty" or "mean", default "consensus"
         Row score: the paper's mean of cell scores, weighted by confidence ("uncertainty"), or not ("mean"); the root
-        mean square of the surprise of its cells; or the consensus of the paper's score, surprise and the distance from
-        the nearest training row, in which a typical row scores 1.
+        mean square of the surprise of its cells; or the consensus of the paper's score, surprise, the distance from
+        the nearest training row and the furthest value, in which a typical row scores 1.
     distance : "agd", "gower" or "gower-iqr", default "agd"
         Cell score: the paper's Adjusted Gower's Distance, Gower's distance, or that with the interquartile range.
     trim : float in [0, 0.5), default 0
