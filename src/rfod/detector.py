@@ -28,7 +28,7 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     """Random forest-based outlier detection for tables of numbers, categories and dates.
 
     Every column is predicted from the others by a random forest of its own. A cell scores by how far it lies from its
-    prediction, a row by its cells and by how far it is from the nearest training row.
+    prediction, a row by its cells, by how far it is from the nearest training row, and by its furthest value.
 
     Parameters
     ----------
@@ -60,15 +60,16 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         the unit of the column, as the paper has it.
     aggregation : "consensus", "surprise", "uncertainty" or "mean", default "consensus"
         Row score: the paper's mean of cell scores, weighted by confidence ("uncertainty"), or not ("mean"); the root
-        mean square of the surprise of its cells; or the consensus of the paper's score, surprise and the distance from
-        the nearest training row, in which a typical row scores 1.
+        mean square of the surprise of its cells; or the consensus of the paper's score, surprise, the distance from
+        the nearest training row and the furthest value, in which a typical row scores 1.
     distance : "agd", "gower" or "gower-iqr", default "agd"
         Cell score: the paper's Adjusted Gower's Distance, Gower's distance, or that with the interquartile range.
     trim : float in [0, 0.5), default 0
         Share of the training rows that is left out of a second fit: those that score highest in the first, each judged
         by trees that have not seen it. For training tables that hold outliers themselves.
     contamination : "auto" or float in (0, 0.5], default "auto"
-        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01.
+        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01. A share that is given is
+        also that of the anomalous rows for `predict_proba`, which estimates it otherwise.
     keep_evidence : bool, default True
         Whether the model keeps what the probabilities of cells of new rows are computed from: counts, frequent values
         and rules of the training table (docs/formats.md).
@@ -181,6 +182,14 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for outliers, 1 for the others."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(rows, 2): how likely each row is ordinary (column 0) and anomalous (column 1), among the rows of `X`.
+
+        Column 1 is `Detection.row_probability`, which depends on the rows that are judged together.
+        """
+        anomalous = self.detect(X).row_probability
+        return np.column_stack([1.0 - anomalous, anomalous])
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Fit to a table and judge its own rows, each only by trees that have not seen it. -1 for outliers."""

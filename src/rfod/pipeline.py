@@ -50,7 +50,7 @@ def _train(fit: _Fit) -> Trained:
     trained = fit.train()
     if not fit.params.trim:
         return trained
-    cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
+    cells = judge(trained.model, trained.rows, fit.executor, with_rows=False)
     left_out = _worst_rows(trained.model, cells, fit.params.trim)
     del trained, cells  # several times as large as the table
     return fit.train(left_out)

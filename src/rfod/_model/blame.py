@@ -81,7 +81,7 @@ def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor:
             for k in range(n_columns)
         ]
         trial_rows = code_rows(model, encoded).like(rows, owners)
-        judged = judge(model, trial_rows, executor, with_distances=False)
+        judged = judge(model, trial_rows, executor, with_rows=False)
         trial_surprise = surprise(model.columns, judged)
         remaining = _remaining(trial_surprise)
         before, accepted = _remaining(current), []

@@ -17,7 +17,7 @@ from rfod._model.calibrate import fit_tail, resolution, spread_floor, strangenes
 from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
-from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
+from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, MeasuredRows, Model, TrainingSample
 from rfod._model.predictors import choose_predictors
 from rfod._table.bins import Feature, bin_table, fit_features
 from rfod._table.columns import Column, Schema
@@ -104,9 +104,9 @@ def train(
     calibrated, cells = fit.calibrate(columns, rows, sample)
     settings = params.to_json()
     parts = scores.row_parts(calibrated, settings, cells)
-    centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
-    calibration = np.sort(scores.consensus(parts, centres, scales))
-    model = Model(schema, prepared.features, calibrated, sample, seed, settings, centres, scales, calibration)
+    scale = scores.fit_scale(parts, cells)
+    calibration = np.sort(scores.consensus(parts, scale, cells))
+    model = Model(schema, prepared.features, calibrated, sample, seed, settings, scale, calibration)
     return Trained(model, rows)
 
 
@@ -169,10 +169,10 @@ class _Fit:
         sample_block = rows.take(sample.rows).block
         if n_rows > CALIBRATION_ROWS:
             rows = rows.take(_sample_rows(np.arange(n_rows), CALIBRATION_ROWS, seed))
-        points = None
+        reference = None
         if self.params.aggregation == "consensus":
-            points = sample.neighbours(columns), sample.find_neighbours(rows.training_rows)
-        comparison = Comparison(columns, self.params.distance, rows, points)
+            reference = sample.reference(columns), sample.find(rows.training_rows)
+        comparison = Comparison(columns, self.params.distance, rows, reference)
         executor = comparison.executor(self.executor)
         parts = comparison.parts(executor.n_workers)
         handles = [executor.share(value) for value in (comparison, interval_rows, sample, sample_block, self.is_robust)]
@@ -198,11 +198,12 @@ def _calibrate_part(
     sample: TrainingSample,
     sample_block: NDArray[np.uint8],
     is_robust: bool,
-) -> tuple[JudgedColumn | Floats, dict[str, Any]]:
-    """Distances of some rows; or the judged training cells of one column, and what a `ColumnModel` keeps of them."""
+) -> tuple[JudgedColumn | MeasuredRows, dict[str, Any]]:
+    """Some whole rows against the sample; or the judged training cells of one column, and what a `ColumnModel` keeps of
+    them."""
     j, picked = part
-    if j == judge.DISTANCES:
-        return comparison.distances(picked), {}
+    if j == judge.WHOLE_ROWS:
+        return comparison.measure(picked), {}
     column, rows, values = comparison.columns[j], comparison.rows, sample.values[j]
     assert rows.bags is not None
     in_bag, target, n_classes = rows.bags.of(j), rows.bags.targets[j], column.forest.n_classes
