@@ -28,6 +28,7 @@ WRONG = {
     "alpha": [0, 0.5, -0.1, 1, "0.1", None, float("nan"), True],
     "beta": [0, 1.1, -1, "all", None, float("nan"), True],
     "max_features": [0, -1, 0.0, 1.5, "all", True, float("nan"), [1]],
+    "max_predictors": [0, -1, 1.5, "all", True, float("nan")],
     "min_samples_leaf": [0, 0.1, "5", None, True],
     "max_depth": [0, -1, 2.5, "deep", True],
     "max_samples": [0, -1, 0.0, 1.5, "all", True, float("inf")],
