@@ -24,6 +24,7 @@ PUBLIC_NAMES = [
     "Decision",
     "Decisions",
     "DecisionsError",
+    "DecisionsWarning",
     "Detection",
     "ModelFormatError",
     "ParameterError",

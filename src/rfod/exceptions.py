@@ -34,6 +34,10 @@ class EngineError(RFODError, RuntimeError):
     """The engine that runs the tasks cannot be reached, or has lost a task for good."""
 
 
+class DecisionsWarning(UserWarning):
+    """Decisions that do not apply to a table, and lines of a decisions file that do not count."""
+
+
 class ColumnWarning(UserWarning):
     """Columns that are left out of the model, or used otherwise than a reader might think."""
 

@@ -259,7 +259,7 @@ def test_parts_of_a_table() -> None:
     found = [matched.settle(part, numbers) for part, numbers in parts]
     assert [each.table.column("city").to_pylist() for each in found] == [["Wien", "Hamburg"], ["Wien", "Graz"]]
     assert [each.cells["city"].tolist() for each in found] == [[1], [1]]
-    assert found[0].mask(["id", "city"], 2).tolist() == [[False, False], [False, True]]
+    assert found[0].masks["city"].tolist() == [False, True]
 
 
 def test_a_decision_of_its_own_id() -> None:

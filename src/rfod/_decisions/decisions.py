@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from rfod._decisions.file import append_entries, read_entries
 from rfod._decisions.match import Applied, Matcher, Unmatched, current
 from rfod._decisions.texts import cell_texts, fingerprint, key_texts, row_hashes
 from rfod._table.table import Table, check_columns, open_table
-from rfod.exceptions import DecisionsError, ParameterError
+from rfod.exceptions import DecisionsError, DecisionsWarning, ParameterError
 
 Rows = NDArray[np.intp]
 
@@ -211,17 +213,45 @@ class Settled:
         """Number of settled cells."""
         return sum(map(len, self.cells.values()))
 
-    def mask(self, names: Sequence[str], n_rows: int) -> NDArray[np.bool_]:
-        """(rows, columns): which cells of columns of these names are settled."""
-        found = np.zeros((n_rows, len(names)), dtype=np.bool_)
-        for c, name in enumerate(names):
-            if name in self.cells:
-                found[self.cells[name], c] = True
+    @cached_property
+    def masks(self) -> dict[str, NDArray[np.bool_]]:
+        """(rows,) per column that has settled cells."""
+        found = {name: np.zeros(self.table.n_rows, dtype=np.bool_) for name in self.cells}
+        for name, rows in self.cells.items():
+            found[name][rows] = True
         return found
 
-    def renamed(self, names: Mapping[str, str]) -> Settled:
-        """The same with other names of columns."""
-        return replace(self, cells={names.get(name, name): rows for name, rows in self.cells.items()})
+
+Decided = Settled | Decisions | str | os.PathLike[str] | None
+"""What was decided about the cells of a table, in any way that a caller may say it."""
+_SAID = 5  # decisions of a warning
+
+
+def decide(table: Table, decisions: Decided) -> Settled:
+    """A table as decided; `DecisionsWarning` for decisions that do not apply to it."""
+    if isinstance(decisions, Settled):
+        return decisions
+    opened = open_decisions(decisions)
+    if opened is None:
+        return Settled(table, {})
+    matched = opened.match(table)
+    settled = matched.settle(table)
+    warn_of(opened.notes, [*matched.unmatched, *settled.unread])
+    return settled
+
+
+def warn_of(notes: Sequence[str], unmatched: Sequence[Unmatched]) -> None:
+    """`DecisionsWarning` for what does not count."""
+    said = list(notes)
+    if unmatched:
+        n = len(unmatched)
+        more = f"; and {n - _SAID:,} more" if n > _SAID else ""
+        said.append(
+            f"{n:,} decision{' does' if n == 1 else 's do'} not apply to this table: "
+            f"{'; '.join(map(str, unmatched[:_SAID]))}{more}."
+        )
+    for text in said:
+        warnings.warn(text, DecisionsWarning, stacklevel=2)
 
 
 def open_decisions(decisions: Any) -> Decisions | None:
