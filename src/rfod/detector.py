@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from rfod import pipeline
@@ -93,6 +94,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     offset_ : float
         `decision_function` is `score_samples` minus this.
     """
+
+    __metadata_request__fit = {"decisions": UNUSED}  # noqa: RUF012  # scikit-learn's routing need not know it
 
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:
