@@ -137,8 +137,16 @@ class Decisions:
             raise ParameterError(f"There is no row {row}: the table has {opened.n_rows:,} rows, counted from 0.")
         if value is not None and not value.strip():
             raise ParameterError("The new value is empty.\nHint: decide to blank the cell instead.")
-        place = self._place(opened, row, key)
         observed = cell_texts(opened, column, np.array([row]))[0]
+        if kind == "replace":
+            if value == observed:
+                raise ParameterError(f"The cell holds {value!r} already.\nHint: decide that it is fine.")
+            refused = edited(opened, column, {row: value})[1]
+            if refused:
+                raise DecisionsError(f"{column!r}: {refused[row]}.\nHint: give a value that it can hold.")
+        if kind == "blank" and observed is None:
+            raise ParameterError("The cell holds nothing already.\nHint: decide that it is fine.")
+        place = self._place(opened, row, key)
         return Decision(kind, column, observed, value, note=note, version=version, **place)
 
     def _place(self, table: Table, row: int, key: str | None) -> dict[str, Any]:
