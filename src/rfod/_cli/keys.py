@@ -46,14 +46,24 @@ class Terminal:
         if data == b"\x04":  # Ctrl-D
             return END
         if data == ESCAPE.encode():
-            while select.select([self._file], [], [], _SEQUENCE_SECONDS)[0]:
-                os.read(self._file, 32)
+            self._skip_sequence()
         while data and len(data) < 4:  # a letter of several bytes
             try:
                 return data.decode()
             except UnicodeDecodeError:
                 data += os.read(self._file, 1)
         return END if not data else "?"
+
+    def _skip_sequence(self) -> None:
+        """Read what follows an escape: [ or O, and all to the letter that ends it."""
+        is_first = True
+        while select.select([self._file], [], [], _SEQUENCE_SECONDS)[0]:
+            data = os.read(self._file, 1)
+            if not is_first and b"@" <= data <= b"~":
+                return
+            if is_first and data not in (b"[", b"O"):
+                return
+            is_first = False
 
     def line(self) -> str | None:
         """A line, edited as the terminal does; None where nobody types any more."""

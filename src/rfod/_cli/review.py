@@ -129,7 +129,7 @@ class Review:
         n, console = len(self._cells), self._console
         counted = f"{self._place + 1:,} of {n:,} findings, {self.n_decided:,} decided"
         console.print()
-        console.rule(Text(counted, style="bold"), align="left", characters="-")
+        console.rule(Text(counted, style="bold"), align="left", characters="-", style="dim")
         console.print(Text(shown(self._findings.place_text(cell)), style="bold"), soft_wrap=True)
         width = min(WIDEST_NAME, max(len(one_line(name)) for name in self._table.names))
         for name in self._table.names:
@@ -137,16 +137,24 @@ class Review:
         console.print()
         console.print(Text(shown(cell.sentence)))
         self._show_similar(cell)
-        choices = [(letter, word) for letter, (word, _) in self._answers.items()]
-        choices += [("s", "skip"), ("u", "undo"), ("q", "quit")]
         console.print()
+        self._print_choices(cell)
+
+    def _print_choices(self, cell: WrongCell) -> None:
+        """The keys and what they mean, no choice broken over two lines."""
+        words = {letter: word for letter, (word, _) in self._answers.items()}
+        if cell.suggested is None:
+            del words["r"]
+        else:
+            words["r"] += f" by '{one_line(cell.suggested)}'"
         line = Text()
-        for letter, word in choices:
-            if letter == "r" and cell.suggested is None:
-                continue
-            word = f"{word} by '{one_line(cell.suggested)}'" if letter == "r" and cell.suggested is not None else word
-            line.append(f"[{letter}]", style="bold").append(f" {shown(word)}  ")
-        console.print(line)
+        for letter, word in (words | {"s": "skip", "u": "undo", "q": "quit"}).items():
+            choice = Text(f"[{letter}]", style="bold") + Text(f" {shown(word)}  ")
+            if len(line) and len(line) + len(choice) > self._console.width:
+                self._console.print(line, soft_wrap=True)
+                line = Text()
+            line.append_text(choice)
+        self._console.print(line, soft_wrap=True)
 
     def _cell_line(self, cell: WrongCell, name: str, width: int) -> Text:
         """One cell of the record, that of the finding marked."""
