@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import select
 import signal
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def _run(function: Callable[[], object]) -> NoReturn:
+    """Call a function in a new process that has a terminal, and end it."""
+    code = 1
+    try:
+        os.environ["TERM"] = "dumb"
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        function()
+        sys.stdout.flush()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 class TerminalRun:
     """The program while it runs; it is killed at the end of the block, if it still runs."""
 
-    def __init__(self, arguments: Sequence[object], seconds: float = 60.0) -> None:
+    def __init__(self, arguments: Sequence[object] | Callable[[], object], seconds: float = 300.0) -> None:
+        """Start the program with these arguments; or, in a copy of this process, a function that needs a terminal."""
         import pty
 
         self.shown = ""
@@ -25,8 +42,12 @@ class TerminalRun:
         self.raw = b""
         """All that came."""
         self._until = time.monotonic() + seconds
-        self.pid, self._terminal = pty.fork()
-        if self.pid == 0:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks beside threads
+            self.pid, self._terminal = pty.fork()
+        if self.pid == 0 and callable(arguments):
+            _run(arguments)
+        elif self.pid == 0:
             source = str(Path(__file__).parents[1] / "src")
             paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
             environment = {**os.environ, "TERM": "dumb", "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(paths)}
@@ -78,3 +99,33 @@ class TerminalRun:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             self.pid = 0
+
+
+def kill_reviews(
+    n_kills: int, review: Callable[[], object], path: Path, rng: random.Random, longest: float = 0.6
+) -> list[tuple[int, int, int]]:
+    """Start reviews, call everything fine, and kill each at a random moment.
+
+    Returns per kill how often a key was pressed, how many decisions the screen said were made, and how many the file
+    has more than before.
+    """
+    from rfod import Decisions
+
+    found = []
+    for _ in range(n_kills):
+        n_before = len(Decisions.read(path, missing_ok=True).entries)
+        n_pressed = 0
+        with TerminalRun(review) as run:
+            shown = run.wait_for("quit")
+            end = time.monotonic() + rng.uniform(0, longest)
+            while time.monotonic() < end:
+                run.press("f")
+                n_pressed += 1
+                run.read(rng.uniform(0, 0.05))
+            run.kill()
+            while run.read(0.2):
+                pass
+            shown += run.shown
+        n_said = max(map(int, re.findall(r"findings, (\d+) decided", shown)), default=0)
+        found.append((n_pressed, n_said, len(Decisions.read(path, missing_ok=True).entries) - n_before))
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,8 +51,17 @@ def review_table(
         found = scan_table(table, params, key=key, lines=batch.lines, decisions=settled)[1]
     with reporter.stage("findings"):
         cells = found.suspects(above)
+    return review_cells(table, found, cells, decisions, key)
+
+
+def review_cells(
+    table: Table, found: Detection, cells: Sequence[WrongCell], decisions: Decisions, key: str | None
+) -> bool:
+    """Ask about the cells of a table that are not decided yet; False if the review was interrupted."""
+    decided = decisions.match(table).settle(table).masks
+    left = [cell for cell in cells if cell.column not in decided or not decided[cell.column][cell.row]]
     with Terminal() as terminal:
-        return Review(table, found, cells, decisions, key, stdout_console(), terminal).run()
+        return Review(table, found, left, decisions, key, stdout_console(), terminal).run()
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Review:
         self,
         table: Table,
         found: Detection,
-        cells: list[WrongCell],
+        cells: Sequence[WrongCell],
         decisions: Decisions,
         key: str | None,
         console: Console,
