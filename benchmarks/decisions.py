@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,13 @@ from terminal import kill_reviews
 
 OUTPUT = record.RESULTS / "decisions.json"
 N_DECIDED, N_NEXT = 20, 50
-REAL = ("real_hospital", "real_flights", "real_beers", "real_rayyan")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("kills", "precision"), required=True)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--tables", nargs="+", default=list(REAL))
+    parser.add_argument("--tables", nargs="+", help="all by default")
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--most-rows", type=int, default=3000, help="tables with more rows are left out")
     arguments = parser.parse_args()
@@ -60,13 +60,18 @@ def main() -> None:
     if arguments.part == "kills":
         found["kills"] = kills(arguments.kills)
     else:
-        known = found.setdefault("precision", {})
-        for name in arguments.tables:
+        known = found["precision"] = {}
+        folders = sorted(path.parent.name for path in (datasets.folder() / "dirty").glob("*/clean.csv"))
+        for name in arguments.tables or folders:
             measured = precision(name, arguments.trees, arguments.most_rows)
             if measured is None:
                 continue
             print(name, json.dumps(measured), flush=True)
             known[name] = measured
+            record.write_json(OUTPUT, found | {"machine": record.machine(), **record.commit()})
+        totals = {which: sum(measured[which] for measured in known.values()) for which in ("before", "after", "shown")}
+        found["precision_of_all"] = {"n_tables": len(known), **totals}
+        print(json.dumps(found["precision_of_all"]))
     record.write_json(OUTPUT, found | {"machine": record.machine(), **record.commit()})
 
 
@@ -131,7 +136,9 @@ def precision(name: str, n_trees: int, most_rows: int) -> dict[str, Any] | None:
     decisions, n_refused = Decisions(), 0
     for row, column in ranked[:N_DECIDED]:
         try:
-            decisions.add(_by_truth(decisions, table, row, column, dirty, clean))
+            decided = _by_truth(decisions, table, row, column, dirty, clean)
+            chance = float(first.cell_probability[row, first.judged_columns.index(column)])
+            decisions.add(replace(decided, probability=chance))
         except ValueError:
             n_refused += 1
     after = _ranked(_scan(table, n_trees, decisions))
@@ -148,6 +155,7 @@ def precision(name: str, n_trees: int, most_rows: int) -> dict[str, Any] | None:
         "decided_wrong": n_wrong(ranked[:N_DECIDED]),
         "before": n_wrong(ranked[N_DECIDED : N_DECIDED + N_NEXT]),
         "after": n_wrong(again),
+        "shown": len(again),
         "refused": n_refused,
         "cpu_seconds": round(time.process_time() - start, 1),
     }

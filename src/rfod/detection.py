@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import SettledCells
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
@@ -51,7 +52,7 @@ class Detection:
         n_jobs: int | None = None,
         lines: NDArray[np.int64] | None = None,
         probabilities: CellProbabilities | None = None,
-        settled: Mapping[str, NDArray[np.bool_]] | None = None,
+        settled: SettledCells | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
         check_columns(given.names, [] if key is None else [key], "use as key")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._decisions.decisions import Decided, decide
+from rfod._decisions.settled import SettledCells
 from rfod._evidence.bounds import bounded
 from rfod._evidence.collect import learn_profile, profiled_rows
 from rfod._evidence.profile import Profile
@@ -154,8 +154,8 @@ class _Fit:
     key: str | None
     executor: Executor
     lines: NDArray[np.int64] | None = None
-    settled: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """(rows,) per column: cells that a person has decided about."""
+    settled: SettledCells = field(default_factory=SettledCells)
+    """Cells that a person has decided about."""
 
     @classmethod
     def to(
@@ -169,7 +169,7 @@ class _Fit:
     ) -> _Fit:
         """A fit to a table as decided."""
         decided = decide(open_table(data), decisions)
-        return cls(decided.table, params, key, executor or Threads(params.n_jobs), lines, decided.masks)
+        return cls(decided.table, params, key, executor or Threads(params.n_jobs), lines, decided.settled)
 
     @cached_property
     def seed(self) -> int:
@@ -239,8 +239,7 @@ def detect(
     decided = decide(open_table(data), decisions)
     table = decided.table
     matched = match_columns(model.schema, table)
-    own_names = dict(zip(table.names, matched.names, strict=True))
-    settled = {own_names[name]: mask for name, mask in decided.masks.items()}
+    settled = decided.settled.renamed(dict(zip(table.names, matched.names, strict=True)))
     rows = read_rows(model, matched)
     with terminal_progress(bool(verbose)) as progress:
         judged = judge(model, rows, executor or Threads(n_jobs), progress)

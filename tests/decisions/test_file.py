@@ -10,7 +10,9 @@ import pytest
 from rfod import Decision, Decisions, DecisionsError
 from rfod._decisions.file import beside
 
-REPLACE = Decision("replace", "city", "Hambrug", "Hamburg", key=("id", "A1"), note='"x"\n', version="1")
+REPLACE = Decision(
+    "replace", "city", "Hambrug", "Hamburg", key=("id", "A1"), note='"x"\n', version="1", probability=0.93
+)
 BLANK = Decision("blank", "weight", "9999", row="00ff00ff00ff00ff")
 FINE = Decision("fine", "weight", wherever="country = NZ")
 
@@ -25,7 +27,7 @@ def test_what_is_written_is_read_back(path: Path) -> None:
     Decisions.read(path).add(FINE)
     assert Decisions.read(path).entries == [REPLACE, BLANK, FINE]
     assert [set(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] == [
-        {"format", "id", "time", "key", "column", "decision", "observed", "value", "note", "version"},
+        {"format", "id", "time", "key", "column", "decision", "observed", "value", "probability", "note", "version"},
         {"format", "id", "time", "row", "column", "decision", "observed"},
         {"format", "id", "time", "column", "decision", "wherever"},
     ]

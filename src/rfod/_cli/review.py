@@ -262,7 +262,9 @@ class Review:
         version = self._found.probabilities.decision.version
         text = self._key_of[cell.row] if self._key_of else None
         key = self._key if text is not None and self._n_rows_with[text] == 1 else None  # else by the other cells
-        return self._decisions.on_cell(self._table, cell.row, cell.column, kind, value, key=key, version=version)
+        return self._decisions.on_cell(
+            self._table, cell.row, cell.column, kind, value, key=key, version=version, probability=cell.probability
+        )
 
     def _replace(self, cell: WrongCell) -> Decision | None:
         if cell.suggested is None:

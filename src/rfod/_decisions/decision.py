@@ -48,6 +48,9 @@ class Decision:
     note: str = ""
     version: str = ""
     """Of the learned decision that reported the cell."""
+    probability: float | None = None
+    """How likely the cell was wrong, where it was decided about as a finding: other cells of its column are judged by
+    it and what it turned out to be."""
     time: str = field(default_factory=now)
     id: str = field(default_factory=new_id)
 
@@ -61,6 +64,8 @@ class Decision:
             raise DecisionsError("Only 'fine' takes a condition.")
         if (self.key is not None) + (self.row is not None) + (self.wherever is not None) != 1:
             raise DecisionsError("A decision has a key, the fingerprint of a row, or a condition.")
+        if self.probability is not None and not 0 <= self.probability <= 1:
+            raise DecisionsError(f"{self.probability!r} is no probability.")
         if self.row is not None and not _FINGERPRINT.fullmatch(self.row):
             raise DecisionsError(f"{self.row!r} is no fingerprint of a row, which is 16 hexadecimal digits.")
 
@@ -92,6 +97,8 @@ class Decision:
             plain["wherever"] = self.wherever
         if self.value is not None:
             plain["value"] = self.value
+        if self.probability is not None:
+            plain["probability"] = round(self.probability, 4)
         return plain | {name: value for name in ("note", "version") if (value := getattr(self, name))}
 
 
@@ -137,8 +144,11 @@ def parse_line(text: str) -> Entry:
             raise DecisionsError(f"it has no {name!r}")
     if "observed" not in plain and "wherever" not in plain:
         raise DecisionsError("it has no 'observed'")
+    probability = plain.get("probability")
+    if not isinstance(probability, int | float | None) or isinstance(probability, bool):
+        raise DecisionsError(f"'probability' is {probability!r}, not a number")
     fields = {name: plain[name] for name in _TEXTS if plain.get(name) is not None}
-    return Decision(kind=plain["decision"], key=_key_of(plain.get("key")), **fields)
+    return Decision(kind=plain["decision"], key=_key_of(plain.get("key")), probability=probability, **fields)
 
 
 def _key_of(plain: Any) -> tuple[str, str] | None:

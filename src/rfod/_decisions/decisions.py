@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ from rfod._decisions.decision import Decision, Entry, Kind, Withdrawal
 from rfod._decisions.edit import edited
 from rfod._decisions.file import append_entries, read_entries
 from rfod._decisions.match import Applied, Matcher, Unmatched, current
+from rfod._decisions.settled import SettledCells, shift_of
 from rfod._decisions.texts import cell_texts, fingerprint, key_texts, row_hashes
 from rfod._table.table import Table, check_columns, open_table
 from rfod.exceptions import DecisionsError, DecisionsWarning, ParameterError
-
-Rows = NDArray[np.intp]
 
 
 class Decisions:
@@ -128,9 +127,11 @@ class Decisions:
         key: str | None = None,
         note: str = "",
         version: str = "",
+        probability: float | None = None,
     ) -> Decision:
         """A new decision about a cell of a table, given by the position of its row; `add` keeps it. `key` names the
-        column that identifies rows; its value has to be there and unique."""
+        column that identifies rows; its value has to be there and unique. `probability` is how likely the cell was said
+        to be wrong, for other cells of the column to be judged by."""
         opened = open_table(table)
         check_columns(opened.names, [column], "decide on")
         if not 0 <= row < opened.n_rows:
@@ -147,7 +148,7 @@ class Decisions:
         if kind == "blank" and observed is None:
             raise ParameterError("The cell holds nothing already.\nHint: decide that it is fine.")
         place = self._place(opened, row, key)
-        return Decision(kind, column, observed, value, note=note, version=version, **place)
+        return Decision(kind, column, observed, value, note=note, version=version, probability=probability, **place)
 
     def _place(self, table: Table, row: int, key: str | None) -> dict[str, Any]:
         """How the row is found again: by its key, by the fingerprint that earlier decisions about it have, or its
@@ -183,13 +184,13 @@ class Matched:
     def settle(self, table: Table, numbers: NDArray[np.int64] | None = None) -> Settled:
         """The table, or some of its rows (`numbers` are theirs in the whole table), as decided."""
         places = None if numbers is None else {number: place for place, number in enumerate(numbers.tolist())}
-        cells: dict[str, set[int]] = {}
+        cells: dict[str, dict[int, bool]] = {}
         changes: dict[str, dict[int, Decision]] = {}
         for one in self.applied:
             place = one.row if places is None else places.get(one.row)
             if place is None:
                 continue
-            cells.setdefault(one.decision.column, set()).add(place)
+            cells.setdefault(one.decision.column, {})[place] = one.decision.kind != "fine"
             if one.decision.kind != "fine" and not one.is_done:
                 changes.setdefault(one.decision.column, {})[place] = one.decision
         decided, unread = table, []
@@ -197,13 +198,22 @@ class Matched:
             values = {row: decision.value for row, decision in by_row.items()}
             decided, refused = edited(decided, column, values)
             for row, reason in refused.items():
-                cells[column].discard(row)
+                del cells[column][row]
                 unread.append(Unmatched(by_row[row], reason))
         for decision, condition in self.wherever:
             rows = np.flatnonzero(condition.holds(decided))
-            cells.setdefault(decision.column, set()).update(rows.tolist())
-        fine = {column: np.array(sorted(rows), dtype=np.intp) for column, rows in cells.items() if rows}
-        return Settled(decided, fine, tuple(unread))
+            cells[decision.column] = dict.fromkeys(rows.tolist(), False) | cells.get(decision.column, {})
+        return Settled(decided, {column: rows for column, rows in cells.items() if rows}, self.shifts, tuple(unread))
+
+    @cached_property
+    def shifts(self) -> dict[str, float]:
+        """Per column, what decisions about findings say of the probabilities of its other cells."""
+        lessons: dict[str, list[tuple[float, bool]]] = {}
+        for one in self.applied:
+            if one.decision.probability is not None:
+                was_wrong = one.decision.kind != "fine"
+                lessons.setdefault(one.decision.column, []).append((one.decision.probability, was_wrong))
+        return {column: shift_of(pairs) for column, pairs in lessons.items()}
 
 
 @dataclass(frozen=True)
@@ -211,8 +221,10 @@ class Settled:
     """A table as decided, and its cells that nobody needs to look at again."""
 
     table: Table
-    cells: Mapping[str, Rows]
-    """Per column, the positions of the rows whose cell was decided."""
+    cells: Mapping[str, Mapping[int, bool]]
+    """Per column, the positions of the rows whose cell was decided, and whether it was wrong."""
+    shifts: Mapping[str, float] = field(default_factory=dict)
+    """Per column, what the decisions add to the log-odds that its other cells are wrong."""
     unread: tuple[Unmatched, ...] = ()
     """Decisions whose new value is none of their column."""
 
@@ -222,12 +234,17 @@ class Settled:
         return sum(map(len, self.cells.values()))
 
     @cached_property
-    def masks(self) -> dict[str, NDArray[np.bool_]]:
-        """(rows,) per column that has settled cells."""
-        found = {name: np.zeros(self.table.n_rows, dtype=np.bool_) for name in self.cells}
+    def settled(self) -> SettledCells:
+        """The same as arrays."""
+        outcomes = {name: np.full(self.table.n_rows, np.nan) for name in self.cells}
         for name, rows in self.cells.items():
-            found[name][rows] = True
-        return found
+            outcomes[name][list(rows)] = list(rows.values())
+        return SettledCells(outcomes, self.shifts)
+
+    @property
+    def masks(self) -> dict[str, NDArray[np.bool_]]:
+        """(rows,) per column that has settled cells: which are."""
+        return self.settled.masks
 
 
 Decided = Settled | Decisions | str | os.PathLike[str] | None

@@ -68,14 +68,14 @@ def _what(line: bytes) -> str:
 
 
 def _is_cut_off(line: bytes) -> bool:
-    """Whether a line is the beginning of a JSON object that ends too early."""
+    """Whether a line is the beginning of a JSON object that ends too early: within a key or value, or before its brace."""
     text = line.decode("utf-8", "ignore").strip("\ufeff \r\t\x00")
     if not text.startswith("{"):
         return not text  # blocks of zeros are what a power cut leaves on some file systems
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        return error.pos >= len(text) or error.msg.startswith("Unterminated string")
+        return not text.endswith("}") or error.pos >= len(text)
     return False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import SettledCells
 from rfod._forest.forest import NO_BAG, Forest, Target
 from rfod._forest.neighbours import Neighbours
 from rfod._model.calibrate import UNSEEN_SHARE
@@ -203,9 +204,10 @@ def compare(comparison: Comparison, executor: Executor, progress: Progress = sil
     return comparison.collect(parts, executor.map(_judge, parts, handles, progress=partial(progress, "judging")))
 
 
-def settle(model: Model, rows: EncodedRows, cells: JudgedCells, settled: Mapping[str, NDArray[np.bool_]]) -> None:
+def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: SettledCells) -> None:
     """Take back what was judged of cells that a person has decided about: no score, no surprise, and in the distances
-    of their rows what was expected in their place. `settled` are (rows,) per column."""
+    of their rows what was expected in their place."""
+    settled = decided.masks
     is_measured = model.params["aggregation"] == "consensus"
     touched = np.zeros(len(rows), dtype=np.bool_)
     for j, column in enumerate(model.schema.columns):
