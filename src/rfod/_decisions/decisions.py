@@ -100,7 +100,7 @@ class Decisions:
 
     def apply(self, table: Any) -> tuple[Table, list[Applied], list[Unmatched]]:
         """The table as decided (replaced cells with their new values, blanked ones empty), the cells that decisions
-        are about, and the decisions that do not apply. Open tables with `rfod._table.table.open_table`."""
+        are about, and the decisions that do not apply."""
         opened = open_table(table)
         matched = self.match(opened)
         settled = matched.settle(opened)

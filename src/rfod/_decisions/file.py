@@ -68,7 +68,7 @@ def _what(line: bytes) -> str:
 
 
 def _is_cut_off(line: bytes) -> bool:
-    """Whether a line is the beginning of a JSON object that ends too early: within a key or value, or before its brace."""
+    """Whether a line is the beginning of a JSON object that ends before its last brace."""
     text = line.decode("utf-8", "ignore").strip("\ufeff \r\t\x00")
     if not text.startswith("{"):
         return not text  # blocks of zeros are what a power cut leaves on some file systems
