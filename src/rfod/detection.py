@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import SettledCells
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
@@ -51,10 +52,11 @@ class Detection:
         n_jobs: int | None = None,
         lines: NDArray[np.int64] | None = None,
         probabilities: CellProbabilities | None = None,
+        settled: SettledCells | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
         check_columns(given.names, [] if key is None else [key], "use as key")
-        self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs)
+        self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs, settled=settled)
         """The judged table behind this answer; for figures and reports, its members may change."""
         self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines)
         """How rows are found again."""

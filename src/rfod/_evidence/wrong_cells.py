@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
 from rfod._evidence.decision import Decision, load_decision, suspects_of
@@ -113,7 +114,8 @@ class CellProbabilities:
         handles = [self.collected, self._judged.is_own, self.decision]
         results = self.threads.map(_judge_column, range(len(found)), handles)
         for c, (chance, suspects) in enumerate(results):
-            found[c] = chance
+            outcome = self._judged.settled.outcomes.get(self.names[c])
+            found[c] = chance if outcome is None else np.where(np.isnan(outcome), chance, outcome)
             inputs.keep(c, suspects)
         return found
 
@@ -121,14 +123,21 @@ class CellProbabilities:
     def probability(self) -> Floats:
         """(rows, columns): how likely each cell is wrong."""
         if not self._judged.is_own:
-            return self.first.T
+            return np.stack([self._as_decided(c, chance) for c, chance in enumerate(self.first)], axis=1)
         first = self.first
         found = np.empty_like(first)
         handles = [self.collected, Suspicion(first), first, self.decision]
         results = self.threads.map(_judge_in_context, range(len(first)), handles)
         for c, chance in enumerate(results):
-            found[c] = chance
+            found[c] = self._as_decided(c, chance)
         return found.T
+
+    def _as_decided(self, c: int, chance: Floats) -> Floats:
+        """Probabilities of a column by what a person has decided: 0 for decided cells, the others shifted by them."""
+        settled, name = self._judged.settled, self.names[c]
+        chance = shifted(chance, settled.shifts.get(name, 0.0))
+        outcome = settled.outcomes.get(name)
+        return chance if outcome is None else np.where(np.isnan(outcome), chance, 0.0)
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import SettledCells
 from rfod._forest.forest import NO_BAG, Forest, Target
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.executor import Executor, Progress, Threads, silent
@@ -201,6 +202,30 @@ def compare(comparison: Comparison, executor: Executor, progress: Progress = sil
     executor = comparison.executor(executor)
     parts, handles = comparison.parts(executor.n_workers), [executor.share(comparison)]
     return comparison.collect(parts, executor.map(_judge, parts, handles, progress=partial(progress, "judging")))
+
+
+def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: SettledCells) -> None:
+    """Take back what was judged of cells that a person has decided about: no score, no surprise, and when whole rows
+    are compared, what was expected in their place."""
+    settled = decided.masks
+    is_measured = model.params["aggregation"] == "consensus"
+    touched = np.zeros(len(rows), dtype=np.bool_)
+    for j, column in enumerate(model.schema.columns):
+        if column.name in settled:
+            cells.cell_scores[settled[column.name], j] = np.nan
+            cells.spread_or_share[settled[column.name], j] = np.nan
+            touched |= settled[column.name]
+    picked = np.flatnonzero(touched)
+    if not is_measured or not len(picked):
+        return
+    values = []
+    for column, encoded, expected in zip(model.schema.columns, rows.encoded, cells.expected, strict=True):
+        given, instead = encoded[picked], expected[picked]
+        is_known = instead >= 0 if column.is_categorical else np.isfinite(instead)
+        is_settled = settled.get(column.name, np.zeros(len(rows), dtype=np.bool_))[picked]
+        values.append(np.where(is_settled & is_known, instead, given).astype(encoded.dtype, copy=False))
+    own = model.sample.find(rows.training_rows[picked])
+    cells.nearest[picked], cells.rarity[picked], cells.in_line[picked] = model.reference.measure(values, own)
 
 
 def _judge(part: Part, comparison: Comparison) -> JudgedColumn | MeasuredRows:

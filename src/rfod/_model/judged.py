@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._decisions.settled import SettledCells
 from rfod._model.blame import Repair, repair
 from rfod._model.calibrate import UNSEEN_SHARE, conformal_p_values, own_p_values, p_values, surprise
 from rfod._model.conditional import Conditional
@@ -28,7 +29,8 @@ class JudgedTable:
 
     `table` holds the rows as they came, under the names of the model; `cells` are the judged cells, rows by modelled
     columns. For the rows of the model's own training table `read` says how to read them, with the trees that must not
-    judge them. `n_jobs` is the number of threads for what is computed later.
+    judge them. `n_jobs` is the number of threads for what is computed later. `settled` are the cells that a person has
+    decided about, modelled or not.
     """
 
     def __init__(
@@ -39,15 +41,18 @@ class JudgedTable:
         *,
         read: Callable[[Any], EncodedRows] | None = None,
         n_jobs: int | None = None,
+        settled: SettledCells | None = None,
     ) -> None:
         self.model, self.table, self.cells, self.n_jobs = model, table, cells, n_jobs
+        self.settled = SettledCells() if settled is None else settled
         self._read = read
         self._repairs: dict[int, Repair] = {}
 
     def take(self, rows: Positions) -> JudgedTable:
         """Some rows of a table that is not the model's own."""
         assert self._read is None
-        return JudgedTable(self.model, self.table.take(rows), self.cells.take(rows), n_jobs=self.n_jobs)
+        table, cells, settled = self.table.take(rows), self.cells.take(rows), self.settled.take(rows)
+        return JudgedTable(self.model, table, cells, n_jobs=self.n_jobs, settled=settled)
 
     def __len__(self) -> int:
         return len(self.cells.cell_scores)
