@@ -74,6 +74,7 @@ def test_one_key_per_answer(table: Path) -> None:
     assert [type(entry) for entry in entries] == [Decision] * 4 + [Withdrawal]
     assert [entry.kind for entry in entries[:4]] == ["replace", "fine", "blank", "replace"]
     assert entries[3].value == "Bad Ischl ☃"
+    assert all(0.5 <= entry.probability <= 1 for entry in entries[:4])
     assert entries[4].withdraws == entries[3].id
     assert all(entry.key[0] == "order_id" for entry in entries[:4])
     with review(table, "--key", "order_id") as run:

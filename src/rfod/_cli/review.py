@@ -18,6 +18,7 @@ from rfod._cli.suspects import ScanFindings
 from rfod._decisions.condition import parse_condition
 from rfod._decisions.decision import Decision, Kind
 from rfod._decisions.decisions import Decisions, decide
+from rfod._decisions.settled import shifted
 from rfod._decisions.texts import cell_texts, key_texts
 from rfod._evidence.wrong_cells import WrongCell
 from rfod._findings.similar import similar_rows
@@ -262,8 +263,10 @@ class Review:
         version = self._found.probabilities.decision.version
         text = self._key_of[cell.row] if self._key_of else None
         key = self._key if text is not None and self._n_rows_with[text] == 1 else None  # else by the other cells
+        shift = self._found.judged.settled.shifts.get(cell.column, 0.0)
+        chance = float(shifted(np.array([cell.probability]), -shift)[0])  # without what earlier decisions added
         return self._decisions.on_cell(
-            self._table, cell.row, cell.column, kind, value, key=key, version=version, probability=cell.probability
+            self._table, cell.row, cell.column, kind, value, key=key, version=version, probability=chance
         )
 
     def _replace(self, cell: WrongCell) -> Decision | None:
