@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck, self_check
+    from rfod._decisions.decision import Decision
+    from rfod._decisions.decisions import Decisions
     from rfod._evidence.wrong_cells import WrongCell
     from rfod._findings.conditions import Condition
     from rfod._findings.explanations import CellExplanation, RowExplanation
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from rfod.exceptions import (
         ColumnMismatchError,
         ColumnWarning,
+        DecisionsError,
+        DecisionsWarning,
         ModelFormatError,
         ParameterError,
         RFODError,
@@ -33,6 +37,10 @@ __all__ = [
     "ColumnMismatchError",
     "ColumnWarning",
     "Condition",
+    "Decision",
+    "Decisions",
+    "DecisionsError",
+    "DecisionsWarning",
     "Detection",
     "ModelFormatError",
     "ParameterError",
@@ -53,6 +61,8 @@ __all__ = [
 # Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
 _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck", "self_check"),
+    "rfod._decisions.decision": ("Decision",),
+    "rfod._decisions.decisions": ("Decisions",),
     "rfod._evidence.wrong_cells": ("WrongCell",),
     "rfod._findings.conditions": ("Condition",),
     "rfod._findings.explanations": ("CellExplanation", "RowExplanation"),
@@ -64,6 +74,8 @@ _MODULES = {
     "rfod.exceptions": (
         "ColumnMismatchError",
         "ColumnWarning",
+        "DecisionsError",
+        "DecisionsWarning",
         "ModelFormatError",
         "ParameterError",
         "RFODError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -51,10 +51,11 @@ class Detection:
         n_jobs: int | None = None,
         lines: NDArray[np.int64] | None = None,
         probabilities: CellProbabilities | None = None,
+        settled: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         given = table if given is None else given  # under the names of the caller
         check_columns(given.names, [] if key is None else [key], "use as key")
-        self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs)
+        self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs, settled=settled)
         """The judged table behind this answer; for figures and reports, its members may change."""
         self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines)
         """How rows are found again."""

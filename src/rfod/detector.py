@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from rfod import pipeline
@@ -94,6 +95,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         `decision_function` is `score_samples` minus this.
     """
 
+    __metadata_request__fit = {"decisions": UNUSED}  # noqa: RUF012  # scikit-learn's routing need not know it
+
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:
         """A detector by the paper's letter: its row score, raw uncertainty, all columns per node, leaves of one row and
@@ -109,17 +112,22 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
 
     # -------------------------------------------------------------------------------------------------- fit and detect
 
-    def fit(self, X: Any, y: Any = None) -> RFOD:
-        """Learn from a table: a pandas, polars or pyarrow frame, or a 2-d array. `y` is ignored."""
-        self._set_model(pipeline.fit_model(X, self._params()).model)
+    def fit(self, X: Any, y: Any = None, *, decisions: Any = None) -> RFOD:
+        """Learn from a table: a pandas, polars or pyarrow frame, or a 2-d array. `y` is ignored.
+
+        `decisions` (the path of a file, or `rfod.Decisions`) are what a person has decided about its cells: replaced
+        cells are learned with their new value, blanked ones as missing.
+        """
+        self._set_model(pipeline.fit_model(X, self._params(), decisions=decisions).model)
         return self
 
-    def detect(self, X: Any, *, key: str | None = None) -> Detection:
+    def detect(self, X: Any, *, key: str | None = None, decisions: Any = None) -> Detection:
         """Judge every row and cell of a table; columns are matched by name, in any order.
 
-        `key` names a column whose values come back with every finding, in place of row numbers.
+        `key` names a column whose values come back with every finding, in place of row numbers. Cells that `decisions`
+        are about (the path of a file, or `rfod.Decisions`) are not reported.
         """
-        return self._detect(X, key, first_row=0)
+        return self._detect(X, key, first_row=0, decisions=decisions)
 
     def detect_batches(self, batches: Iterable[Any], *, key: str | None = None) -> Iterator[Detection]:
         """Judge one table after another, as if they were one: row numbers run on. Only one batch is held at a time."""
@@ -129,16 +137,22 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
             yield self._detect(table, key, first_row)
             first_row += table.n_rows
 
-    def fit_detect(self, X: Any, *, key: str | None = None) -> Detection:
-        """Fit to a table and judge its own rows, each only by trees that have not seen it."""
-        model, found = pipeline.fit_detect(X, self._params(), key=key)
+    def fit_detect(self, X: Any, *, key: str | None = None, decisions: Any = None) -> Detection:
+        """Fit to a table and judge its own rows, each only by trees that have not seen it. `decisions` as in `fit`."""
+        model, found = pipeline.fit_detect(X, self._params(), key=key, decisions=decisions)
         self._set_model(model)
         return found
 
-    def _detect(self, X: Any, key: str | None, first_row: int) -> Detection:
+    def _detect(self, X: Any, key: str | None, first_row: int, decisions: Any = None) -> Detection:
         check_is_fitted(self, "model_")
         return pipeline.detect(
-            self.model_, X, key=key, first_row=first_row, n_jobs=self.n_jobs, verbose=int(self.verbose)
+            self.model_,
+            X,
+            key=key,
+            first_row=first_row,
+            n_jobs=self.n_jobs,
+            verbose=int(self.verbose),
+            decisions=decisions,
         )
 
     def _params(self) -> Params:

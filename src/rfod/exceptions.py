@@ -26,8 +26,16 @@ class ModelFormatError(RFODError, ValueError):
     """A file is not a model this version can read, or it is damaged."""
 
 
+class DecisionsError(RFODError, ValueError):
+    """A decisions file cannot be read or written, or a decision or its condition contradicts itself or the table."""
+
+
 class EngineError(RFODError, RuntimeError):
     """The engine that runs the tasks cannot be reached, or has lost a task for good."""
+
+
+class DecisionsWarning(UserWarning):
+    """Decisions that do not apply to a table, and lines of a decisions file that do not count."""
 
 
 class ColumnWarning(UserWarning):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._decisions.decisions import Decided, decide
 from rfod._evidence.bounds import bounded
 from rfod._evidence.collect import learn_profile, profiled_rows
 from rfod._evidence.profile import Profile
@@ -16,7 +18,7 @@ from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._findings.suspects import TableRegularity
 from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import Prepared, Trained, prepare, train
-from rfod._model.judge import judge, read_rows
+from rfod._model.judge import judge, read_rows, settle
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import highest, row_means, weights
 from rfod._table.schema import match_columns
@@ -25,24 +27,35 @@ from rfod.detection import Detection
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 
 
-def scan(table: Any, *, key: str | None = None, **params: Any) -> Detection:
+def scan(table: Any, *, key: str | None = None, decisions: Any = None, **params: Any) -> Detection:
     """Fit and judge one table: which of its own rows and cells do not fit the rest?
 
     Every row is judged only by trees that have not seen it, so a wrong row does not make itself look ordinary. Many
     wrong rows of one sort would; so rows are ranked by a second fit without the tenth of the rows that scores highest
     (`trim=0.1`); cells are judged by the first one. `key` names a column that identifies rows; it is left out of the
-    model. `params` are those of `RFOD`; `random_state` is 0 by default, so that two scans of a table agree.
+    model. `decisions` (the path of a file, or `rfod.Decisions`) are what a person has decided about cells: replaced
+    cells have their new value, blanked ones none, and no decided cell is reported. `params` are those of `RFOD`;
+    `random_state` is 0 by default, so that two scans of a table agree.
     """
-    return scan_table(table, Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params), key=key)[1]
+    checked = Params(**{"trim": SCAN_TRIM, "random_state": SCAN_SEED} | params)
+    return scan_table(table, checked, key=key, decisions=decisions)[1]
 
 
-def fit_model(data: Any, params: Params, *, key: str | None = None, executor: Executor | None = None) -> Trained:
-    """Fit a model to a table; `key` names a column that is left out because it identifies rows.
+def fit_model(
+    data: Any,
+    params: Params,
+    *,
+    key: str | None = None,
+    executor: Executor | None = None,
+    decisions: Decided = None,
+) -> Trained:
+    """Fit a model to a table; `key` names a column that is left out because it identifies rows. `decisions` are what
+    was decided about its cells.
 
     With `trim` the forests are grown twice: the second time without that share of the rows, the worst of the first fit.
     Tasks run on `executor`; by default on as many threads as `params.n_jobs` says.
     """
-    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs))
+    fit = _Fit.to(data, params, key, executor, decisions=decisions)
     return fit.with_profile(_train(fit), None)
 
 
@@ -51,6 +64,7 @@ def _train(fit: _Fit) -> Trained:
     if not fit.params.trim:
         return trained
     cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
+    settle(trained.model, trained.rows, cells, fit.settled)
     left_out = _worst_rows(trained.model, cells, fit.params.trim)
     del trained, cells  # several times as large as the table
     return fit.train(left_out)
@@ -63,9 +77,10 @@ def fit_detect(
     key: str | None = None,
     lines: NDArray[np.int64] | None = None,
     executor: Executor | None = None,
+    decisions: Decided = None,
 ) -> tuple[Model, Detection]:
     """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
-    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
+    fit = _Fit.to(data, params, key, executor, lines, decisions)
     trained = _train(fit)
     found = fit.judge(trained)
     return fit.with_profile(trained, fit.own_profile(found)).model, found
@@ -78,10 +93,11 @@ def scan_table(
     key: str | None = None,
     lines: NDArray[np.int64] | None = None,
     executor: Executor | None = None,
+    decisions: Decided = None,
 ) -> tuple[Model, Detection]:
     """`fit_detect` whose cells are judged by a fit to all rows, and whose row scores come from a second fit without the
     worst rows (`trim`)."""
-    fit = _Fit(open_table(data), params, key, executor or Threads(params.n_jobs), lines)
+    fit = _Fit.to(data, params, key, executor, lines, decisions)
     trained = fit.train()
     first = fit.judge(trained)
     left_out, profile = _worst_rows(trained.model, first.judged.cells, params.trim), fit.own_profile(first)
@@ -107,10 +123,10 @@ class ScannedSample:
         return cls(model, found.judged.cells, found.judged_columns, found.regularities())
 
 
-def scan_sample(data: Any, params: Params, *, key: str | None = None) -> ScannedSample:
+def scan_sample(data: Any, params: Params, *, key: str | None = None, decisions: Decided = None) -> ScannedSample:
     """`scan_table` of rows that are judged again with the rest of their table: the cells of the first fit, several
     times as large as the sample, are not kept during the second."""
-    fit = _Fit(open_table(data), params, key, Threads(params.n_jobs))
+    fit = _Fit.to(data, params, key, decisions=decisions)
     trained = fit.train()
     found = fit.judge(trained)
     columns, regularities, profile = found.judged_columns, found.regularities(), fit.own_profile(found)
@@ -138,6 +154,22 @@ class _Fit:
     key: str | None
     executor: Executor
     lines: NDArray[np.int64] | None = None
+    settled: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """(rows,) per column: cells that a person has decided about."""
+
+    @classmethod
+    def to(
+        cls,
+        data: Any,
+        params: Params,
+        key: str | None,
+        executor: Executor | None = None,
+        lines: NDArray[np.int64] | None = None,
+        decisions: Decided = None,
+    ) -> _Fit:
+        """A fit to a table as decided."""
+        decided = decide(open_table(data), decisions)
+        return cls(decided.table, params, key, executor or Threads(params.n_jobs), lines, decided.masks)
 
     @cached_property
     def seed(self) -> int:
@@ -160,6 +192,7 @@ class _Fit:
         """The rows of the table; how likely its cells are wrong may come from another fit to it."""
         with terminal_progress(bool(self.params.verbose)) as progress:
             judged = judge(trained.model, trained.rows, self.executor, progress)
+        settle(trained.model, trained.rows, judged, self.settled)
         return Detection(
             trained.model,
             self.table,
@@ -169,6 +202,7 @@ class _Fit:
             n_jobs=self.params.n_jobs,
             lines=self.lines,
             probabilities=probabilities,
+            settled=self.settled,
         )
 
     def own_profile(self, found: Detection) -> Profile | None:
@@ -197,16 +231,33 @@ def detect(
     verbose: int = 0,
     executor: Executor | None = None,
     known: tuple[NDArray[np.intp], JudgedCells] | None = None,
+    decisions: Decided = None,
 ) -> Detection:
     """Judge the rows of a table that has the columns of the model; `first_row` is the number of its first row, `lines`
-    are the lines of a text file on which rows begin. `known` are rows that were judged before, and their cells."""
-    table = open_table(data)
+    are the lines of a text file on which rows begin. `known` are rows that were judged before, and their cells;
+    `decisions` what was decided about cells."""
+    decided = decide(open_table(data), decisions)
+    table = decided.table
     matched = match_columns(model.schema, table)
+    own_names = dict(zip(table.names, matched.names, strict=True))
+    settled = {own_names[name]: mask for name, mask in decided.masks.items()}
+    rows = read_rows(model, matched)
     with terminal_progress(bool(verbose)) as progress:
-        judged = judge(model, read_rows(model, matched), executor or Threads(n_jobs), progress)
+        judged = judge(model, rows, executor or Threads(n_jobs), progress)
+    settle(model, rows, judged, settled)
     if known is not None:
         judged.put(*known)
-    return Detection(model, matched, judged, given=table, key=key, first_row=first_row, n_jobs=n_jobs, lines=lines)
+    return Detection(
+        model,
+        matched,
+        judged,
+        given=table,
+        key=key,
+        first_row=first_row,
+        n_jobs=n_jobs,
+        lines=lines,
+        settled=settled,
+    )
 
 
 def draw_seed(random_state: Any) -> int:

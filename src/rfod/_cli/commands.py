@@ -32,6 +32,7 @@ def explain(
         None, "--top", metavar="N", min=1, help=f"The rows with the highest scores. [default: {WORST}]"
     ),
     n_cells: int = typer.Option(5, "--cells", metavar="N", min=1, help="Cells shown of each row, at most."),
+    decisions: str | None = options.DECISIONS,
     as_json: bool = options.MORE_JSON,
     quiet: bool = options.QUIET,
     reading: Reading,
@@ -43,17 +44,20 @@ def explain(
     """
     from rfod._cli.console import Reporter, naming, print_lines
     from rfod._cli.inputs import explain_picked, open_model_and_source, picked_rows, read_table
+    from rfod._decisions.decisions import open_decisions
 
     read_options = reading.options()
     if top is not None and (rows or lines or keys):
         raise typer.BadParameter("give rows, or --top.", param_hint="--top")
+    decided = open_decisions(decisions)
     reporter = Reporter(quiet)
     fitted, source = open_model_and_source(model, table, reading, read_options, reporter)
     batch = read_table(source, reporter)
     with reporter.remarks(), naming(source.name):
         key, picked = picked_rows(batch, rows or (), lines or (), keys or ())
         with reporter.stage("judging"):
-            explained = explain_picked(fitted, batch, key, picked, WORST if top is None else top, n_cells, jobs)
+            n_top = WORST if top is None else top
+            explained = explain_picked(fitted, batch, key, picked, n_top, n_cells, jobs, decided)
     if as_json:
         plain = {"source": source.name, "rows": [row.to_json() for row in explained]}
         typer.echo(json.dumps(plain, ensure_ascii=False))
@@ -69,6 +73,7 @@ def report(
     output: str = typer.Option(..., "--output", "-o", metavar="FILE", help="The HTML file to write."),
     key: str | None = options.KEY,
     redact: list[str] | None = options.REDACT,
+    decisions: str | None = options.DECISIONS,
     quiet: bool = options.QUIET,
     choosing: Choosing,
     reading: Reading,
@@ -82,12 +87,14 @@ def report(
     """
     from rfod._cli.console import Reporter, naming
     from rfod._cli.inputs import check_output, open_model_and_source, read_table, title_of
+    from rfod._decisions.decisions import open_decisions
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.pipeline import detect
 
     rule, read_options = choosing.rule(), reading.options()
-    check_output(output, [model, table])
+    check_output(output, [model, table, decisions])
+    decided = open_decisions(decisions)
     reporter = Reporter(quiet)
     fitted, source = open_model_and_source(model, table, reading, read_options, reporter)
     batch = read_table(source, reporter)
@@ -95,7 +102,7 @@ def report(
         check_columns(batch.rows.column_names, [key] if key else [], "use as key")
         check_columns(batch.rows.column_names, redact or (), "redact")
         with reporter.stage("judging"):
-            found = detect(fitted, batch.table, key=key, lines=batch.lines, n_jobs=jobs)
+            found = detect(fitted, batch.table, key=key, lines=batch.lines, n_jobs=jobs, decisions=decided)
         with reporter.stage("writing"):
             write_page(found, output, rule=vars(rule), redact=redact or (), title=title_of(table))
     n_flagged = int(rule.select(found.judged).sum())

@@ -27,6 +27,7 @@ def fit(
         help="Keep no counts, frequent values and rules of the table in the model. Cells of new rows then get no "
         "probability of being wrong.",
     ),
+    decisions: str | None = options.DECISIONS,
     engine: str = options.ENGINE,
     checkpoint: str | None = typer.Option(
         None,
@@ -46,7 +47,8 @@ def fit(
     from dataclasses import replace
 
     from rfod._cli.console import Reporter, naming
-    from rfod._cli.inputs import check_output, check_training, one_source, sample_table
+    from rfod._cli.inputs import check_output, check_training, match_sample, one_source, sample_table
+    from rfod._decisions.decisions import open_decisions
     from rfod._engine.checkpoint import Checkpointed
     from rfod._engine.counting import count_files, fit_job
     from rfod._engine.engines import LOCAL, open_engine
@@ -60,7 +62,8 @@ def fit(
     from rfod.pipeline import fit_model
 
     read_options = reading.options(batch_rows)
-    check_output(output, [table])
+    check_output(output, [table, decisions])
+    decided = open_decisions(decisions)
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
     if not isinstance(source, ColumnarSource) and (engine != LOCAL or checkpoint is not None):
@@ -83,7 +86,8 @@ def fit(
         with reporter.stage("forests"), reporter.remarks():
             check_training(rows.num_rows, rows.column_names)
             params = replace(params, keep_evidence=not no_evidence)
-            model = fit_model(sample.table, params, key=key, executor=executor).model
+            settled = match_sample(decided, sample.table, not stats.n_sampled, reporter)
+            model = fit_model(sample.table, params, key=key, executor=executor, decisions=settled).model
     model = replace(model, params=dict(model.params) | {"verbose": 0})  # whether progress was drawn is not for the file
     with reporter.stage("writing"), replaced(output) as temporary:
         save_model(model, temporary)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
+from rfod._decisions.decisions import Decisions, Matched, Settled, warn_of
 from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
@@ -28,7 +29,7 @@ from rfod._io.storage import local_copy
 from rfod._io.write import check_target, format_of
 from rfod._model.model import Model
 from rfod._table.kinds import kind_of
-from rfod._table.table import check_columns
+from rfod._table.table import Table, check_columns
 from rfod._table.values import family, parse_arrow_type
 from rfod.pipeline import detect
 
@@ -144,6 +145,36 @@ def _with_texts(batch: Batch) -> pa.Table:
     return rows
 
 
+def match_source(decisions: Decisions, source: Source, reporter: Reporter) -> Matched:
+    """Find the cells of decisions in a source that is read batch by batch."""
+    matcher, table = decisions.matcher(), None
+    with reporter.stage("reading"), reporter.bar("matching", source) as advance, closing(source.batches()) as batches:
+        for batch in batches:
+            table = batch.table
+            matcher.add(table, np.arange(batch.first_row, batch.first_row + table.n_rows))
+            advance(table.n_rows)
+    if table is None:
+        raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
+    matched = decisions.matched(matcher, table)
+    with reporter.remarks():
+        warn_of(decisions.notes, matched.unmatched)
+    return matched
+
+
+def match_sample(decisions: Decisions | None, sample: Table, is_whole: bool, reporter: Reporter) -> Settled | None:
+    """A table, or a sample of its rows, as decided."""
+    if decisions is None:
+        return None
+    matched = decisions.match(sample)
+    settled = matched.settle(sample)
+    warn_of(decisions.notes, [*(matched.unmatched if is_whole else ()), *settled.unread])
+    if not is_whole and len(matched.unmatched):
+        reporter.note(
+            f"{len(matched.unmatched):,} decisions are about rows that are not in the sample, or do not apply."
+        )
+    return settled
+
+
 def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: bool = False) -> None:
     """Raise `OutputError` before anything is read for a file that cannot be written, or that is an input."""
     if output is None or (is_table and output == "-"):
@@ -189,11 +220,23 @@ def as_model_reads(model: Model, read_options: ReadOptions, needed: Collection[s
 
 
 def explain_picked(
-    model: Model, batch: Batch, key: str | None, picked: Sequence[int], top: int, n_cells: int, jobs: int
+    model: Model,
+    batch: Batch,
+    key: str | None,
+    picked: Sequence[int],
+    top: int,
+    n_cells: int,
+    jobs: int,
+    decisions: Decisions | None = None,
 ) -> list[RowExplanation]:
     """The picked rows, or without any the `top` worst ones."""
     judged = batch.take(picked) if picked else batch
-    found = detect(model, judged.table, key=key, lines=judged.lines, n_jobs=jobs)
+    settled = None
+    if decisions is not None:
+        matched = decisions.match(batch.table)
+        warn_of(decisions.notes, matched.unmatched)
+        settled = matched.settle(judged.table, np.array(picked) if picked else None)
+    found = detect(model, judged.table, key=key, lines=judged.lines, n_jobs=jobs, decisions=settled)
     if not picked:
         return found.explain_rows(found.judged.order[:top], n_cells)
     explained = found.explain_rows(None, n_cells)

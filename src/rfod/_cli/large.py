@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rfod._cli.console import Reporter, naming
 from rfod._cli.streaming import WorstRows
 from rfod._cli.suspects import MOST_KEPT, ScanFindings, StreamedFindings
+from rfod._decisions.decisions import Matched
 from rfod._findings.explanations import RowExplanation
 from rfod._io.source import Batch, Source
 from rfod._io.write import Write, open_sink
@@ -32,6 +33,7 @@ def judge_large(
     above: float | None,
     n_unusual: int,
     jobs: int,
+    matched: Matched | None = None,
 ) -> tuple[StreamedFindings, list[RowExplanation]]:
     """Judge and write all rows of a source; `sample` are those at `places`, which were judged out of bag.
 
@@ -43,7 +45,7 @@ def judge_large(
     write: Write | None = None
     with ExitStack() as stack, naming(source.name), reporter.remarks():
         advance = stack.enter_context(reporter.bar("judging", source))
-        for batch, found in stack.enter_context(closing(_judged(model, source, key, reporter, jobs, own))):
+        for batch, found in stack.enter_context(closing(_judged(model, source, key, reporter, jobs, own, matched))):
             with reporter.stage("findings"):
                 part = ScanFindings(found, above, most_written)
                 findings.add(part)
@@ -55,12 +57,18 @@ def judge_large(
                     write(answers)
             advance(batch.rows.num_rows)
             del batch, found, part
-        unusual = worst.findings(model, key, n_unusual, jobs, own)
+        unusual = worst.findings(model, key, n_unusual, jobs, own, matched)
     return findings, unusual
 
 
 def _judged(
-    model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample
+    model: Model,
+    source: Source,
+    key: str | None,
+    reporter: Reporter,
+    jobs: int,
+    own: JudgedSample,
+    matched: Matched | None,
 ) -> Generator[tuple[Batch, Detection], None, None]:
     """The batches of a source in order, judged one at a time: evidence takes several times the memory of the rows.
     Threads share the columns of a batch."""
@@ -72,7 +80,17 @@ def _judged(
                 return
             with reporter.stage("judging"):
                 first, rows = batch.first_row, batch.table
-                known = own.find(np.arange(first, first + rows.n_rows))
-                found = detect(model, rows, key=key, first_row=first, lines=batch.lines, n_jobs=jobs, known=known)
+                numbers = np.arange(first, first + rows.n_rows)
+                known, settled = own.find(numbers), None if matched is None else matched.settle(rows, numbers)
+                found = detect(
+                    model,
+                    rows,
+                    key=key,
+                    first_row=first,
+                    lines=batch.lines,
+                    n_jobs=jobs,
+                    known=known,
+                    decisions=settled,
+                )
             yield batch, found
-            del batch, rows, known, found  # before the next one is read
+            del batch, rows, known, settled, found  # before the next one is read

@@ -34,6 +34,13 @@ FAIL_ABOVE_CELLS = typer.Option(
     min=0,
     help="Exit with 3 if more than N cells are wrong (probability 0.9 and more).",
 )
+DECISIONS = typer.Option(
+    None,
+    "--decisions",
+    metavar="FILE",
+    help="What was decided about cells, by rfod decide: decided cells are not reported, replaced ones count with their "
+    "new value, blanked ones as missing.",
+)
 CELLS = typer.Option(False, "--cells", help="Write the cells of the findings instead of the rows.")
 CSV_SAFE = typer.Option(
     False,

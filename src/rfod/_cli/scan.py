@@ -56,6 +56,7 @@ def scan(
         help="A file with more rows is not held in memory: the model is fitted to a uniform sample of this size, and "
         "all rows are judged batch by batch, as rfod score does. --report shows the sample.",
     ),
+    decisions: str | None = options.DECISIONS,
     quiet: bool = options.QUIET,
     fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
     reading: Reading,
@@ -75,9 +76,18 @@ def scan(
     import sys
 
     from rfod._cli.console import Reporter, naming, stdout_console
-    from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
+    from rfod._cli.inputs import (
+        as_model_reads,
+        check_output,
+        check_training,
+        match_source,
+        one_source,
+        read_or_sample,
+        title_of,
+    )
     from rfod._cli.large import judge_large
     from rfod._cli.suspects import CellFindings, ScanFindings
+    from rfod._decisions.decisions import decide, open_decisions
     from rfod._io.write import open_sink
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
@@ -91,29 +101,34 @@ def scan(
             raise typer.BadParameter(_NO_RATE, param_hint=option)
     if above is not None and not 0 < above <= 1:
         raise typer.BadParameter("a probability is needed, above 0 and at most 1.", param_hint="--above")
-    check_output(output, [table], is_table=True)
-    check_output(report, [table])
+    check_output(output, [table, decisions], is_table=True)
+    check_output(report, [table, decisions])
     if redact and report is None:
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
+    opened, matched = open_decisions(decisions), None
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
     can_stream = reading.sql is None and table != "-"  # which are there only once
     batch, places = read_or_sample(source, reporter, sample_rows if can_stream else sys.maxsize, learning.seed)
+    if opened is not None and places is not None:
+        matched = match_source(opened, one_source(table, reading, read_options), reporter)
     sample: ScannedSample | None = None
     found: Detection | None = None
     with reporter.stage("forests"), reporter.remarks(), naming(source.name):
         check_training(batch.rows.num_rows, batch.rows.column_names)
         check_columns(batch.rows.column_names, redact or (), "redact")
         params = learning.params(batch.rows.column_names, read_options.kinds, SCAN_TRIM, reporter.draws)
+        rows = batch.table
+        settled = decide(rows, opened) if matched is None else matched.settle(rows, places)
         if places is not None and report is None:  # which shows the rows of the sample
-            sample = scan_sample(batch.table, params, key=key)
+            sample = scan_sample(rows, params, key=key, decisions=settled)
         else:
-            model, found = scan_table(batch.table, params, key=key, lines=batch.lines)
+            model, found = scan_table(rows, params, key=key, lines=batch.lines, decisions=settled)
             if places is not None:
                 sample = ScannedSample.of(model, found)
-        del batch  # not held while all rows are judged
+        del batch, rows, settled  # not held while all rows are judged
     is_listed = as_json or not (quiet or output == "-")
     n_unusual = top if is_listed and (as_json or show_entries) else 0
     findings: CellFindings
@@ -132,6 +147,7 @@ def scan(
             above=above,
             n_unusual=n_unusual,
             jobs=learning.jobs,
+            matched=matched,
         )
     else:
         assert found is not None

@@ -32,6 +32,7 @@ def score(
         "stopped. local, ray or the address of a Ray cluster, as in rfod fit.",
     ),
     cells: bool = options.CELLS,
+    decisions: str | None = options.DECISIONS,
     csv_safe: bool = options.CSV_SAFE,
     show_rows: int = options.SHOW,
     as_json: bool = options.FINDINGS_JSON,
@@ -55,8 +56,9 @@ def score(
 
     from rfod._cli.console import Reporter, shown, stdout_console
     from rfod._cli.findings import finding_json, print_findings
-    from rfod._cli.inputs import as_model_reads, one_source, open_model
+    from rfod._cli.inputs import as_model_reads, match_source, one_source, open_model
     from rfod._cli.streaming import Answers, judge_source, targets_for
+    from rfod._decisions.decisions import open_decisions
     from rfod._io.locations import expand
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
@@ -66,15 +68,26 @@ def score(
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     if engine is not None and (len(tables or ()) != 1 or output in (None, "-")):
         raise typer.BadParameter("name one table and a directory (-o DIRECTORY).", param_hint="--engine")
+    if decisions is not None and (engine is not None or reading.sql is not None or "-" in (tables or ())):
+        raise typer.BadParameter(
+            "decisions take a file that is read twice, not stdin, --sql or --engine. Hint: write the table to a file.",
+            param_hint="--decisions",
+        )
+    opened = open_decisions(decisions)
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
-    targets = [] if engine is not None else targets_for(places, output, cells, [model, *(tables or [])])
+    targets = (
+        []
+        if engine is not None
+        else targets_for(places, output, cells, [model, *([decisions] if decisions else []), *(tables or [])])
+    )
     reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}
     if fitted.profile is not None and (cells or fail_above_cells is not None):
         needed |= set(fitted.profile.names)  # columns without a forest are judged too
-    read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
+    wanted = None if opened is not None else needed if key is None else needed | {key}
+    read_options = as_model_reads(fitted, read_options, wanted)
     if engine is not None:
         from rfod._cli.directory import score_directory
 
@@ -98,9 +111,13 @@ def score(
     summaries = []
     for place, target in zip(places, targets, strict=True):
         source = one_source(place if tables else None, reading, read_options)
+        matched = None
+        if opened is not None:
+            matched = match_source(opened, source, reporter)
+            source = one_source(place, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
         answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None)
-        judge_source(fitted, source, key, answers, reporter, jobs)
+        judge_source(fitted, source, key, answers, reporter, jobs, matched=matched)
         if as_json:
             summaries.append(
                 {

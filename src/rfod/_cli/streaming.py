@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
+from rfod._decisions.decisions import Matched
 from rfod._evidence.wrong_cells import WRONG
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule, StreamRule
@@ -63,7 +64,13 @@ class WorstRows:
                 heapq.heappop(self.heap)
 
     def findings(
-        self, model: Model, key: str | None, n: int, jobs: int, own: JudgedSample | None = None
+        self,
+        model: Model,
+        key: str | None,
+        n: int,
+        jobs: int,
+        own: JudgedSample | None = None,
+        matched: Matched | None = None,
     ) -> list[RowExplanation]:
         """The `n` highest rows, explained."""
         kept = [batch for _, _, batch in sorted(self.heap, reverse=True)[:n]]
@@ -71,7 +78,9 @@ class WorstRows:
             return []
         together, numbers = joined(kept), np.array([batch.first_row for batch in kept])
         known = None if own is None else own.find(numbers)
-        found = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs, known=known)
+        rows = together.table
+        settled = None if matched is None else matched.settle(rows, numbers)
+        found = detect(model, rows, key=key, lines=together.lines, n_jobs=jobs, known=known, decisions=settled)
         explained = found.explain_rows(None)
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
@@ -171,14 +180,16 @@ def judge_source(
     reporter: Reporter,
     jobs: int,
     own: JudgedSample | None = None,
+    matched: Matched | None = None,
 ) -> None:
-    """Read, judge and write one source; `own` are its rows that the model was fitted to."""
+    """Read, judge and write one source; `own` are its rows that the model was fitted to, `matched` what was decided
+    about its cells."""
     with (
         reporter.bar("scoring", source) as advance,
         reporter.remarks(),
         naming(source.name),
         answers,
-        closing(judged_batches(model, source, key, reporter, jobs, own)) as judged,
+        closing(judged_batches(model, source, key, reporter, jobs, own, matched)) as judged,
     ):
         for batch, found in judged:
             with reporter.stage("writing"):
@@ -189,12 +200,19 @@ def judge_source(
         with reporter.stage("writing"):
             answers.settle()
         with reporter.stage("findings"):
-            answers.findings = answers.worst.findings(model, key, answers.n_flagged or UNUSUAL_ROWS_SHOWN, jobs, own)
+            n_wanted = answers.n_flagged or UNUSUAL_ROWS_SHOWN
+            answers.findings = answers.worst.findings(model, key, n_wanted, jobs, own, matched)
     reporter.notes_of(source)
 
 
 def judged_batches(
-    model: Model, source: Source, key: str | None, reporter: Reporter, jobs: int, own: JudgedSample | None
+    model: Model,
+    source: Source,
+    key: str | None,
+    reporter: Reporter,
+    jobs: int,
+    own: JudgedSample | None,
+    matched: Matched | None = None,
 ) -> Generator[tuple[Batch, Detection], None, None]:
     """The batches of a source in order, judged; while one is written, the next are judged and one is read."""
     n_threads = Threads(jobs).n_workers
@@ -202,7 +220,8 @@ def judged_batches(
 
     def judge(batch: Batch) -> Detection:
         first, rows = batch.first_row, batch.table
-        known = None if own is None else own.find(np.arange(first, first + rows.n_rows))
+        numbers = np.arange(first, first + rows.n_rows)
+        known = None if own is None else own.find(numbers)
         found = detect(
             model,
             rows,
@@ -211,6 +230,7 @@ def judged_batches(
             lines=batch.lines,
             n_jobs=n_threads // n_batches,
             known=known,
+            decisions=None if matched is None else matched.settle(rows, numbers),
         )
         _ = found.row_p_values  # computed here rather than where they are written
         return found

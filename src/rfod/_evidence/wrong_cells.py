@@ -113,7 +113,7 @@ class CellProbabilities:
         handles = [self.collected, self._judged.is_own, self.decision]
         results = self.threads.map(_judge_column, range(len(found)), handles)
         for c, (chance, suspects) in enumerate(results):
-            found[c] = chance
+            found[c] = self._without_settled(c, chance)
             inputs.keep(c, suspects)
         return found
 
@@ -127,8 +127,13 @@ class CellProbabilities:
         handles = [self.collected, Suspicion(first), first, self.decision]
         results = self.threads.map(_judge_in_context, range(len(first)), handles)
         for c, chance in enumerate(results):
-            found[c] = chance
+            found[c] = self._without_settled(c, chance)
         return found.T
+
+    def _without_settled(self, c: int, chance: Floats) -> Floats:
+        """Probabilities of a column, 0 for cells that a person has decided about: they make no other one suspicious."""
+        is_settled = self._judged.settled.get(self.names[c])
+        return chance if is_settled is None else np.where(is_settled, 0.0, chance)
 
     def broken(self, rule: Regularity) -> NDArray[np.bool_]:
         """(rows,): which rows break a regularity of the training table."""

@@ -65,7 +65,7 @@ def repair(model: Model, rows: EncodedRows, cells: JudgedCells, executor: Execut
 def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor: Executor) -> list[Repair]:
     current = surprise(model.columns, cells)
     n_rows, n_columns = current.shape
-    limit = ordinary_limit(n_columns)
+    limit, is_judged = ordinary_limit(n_columns), ~np.isnan(cells.spread_or_share)
     values = [column.copy() for column in rows.encoded]
     expected = [column.copy() for column in cells.expected]
     replaced: list[list[int]] = [[] for _ in range(n_rows)]
@@ -82,7 +82,8 @@ def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor:
         ]
         trial_rows = code_rows(model, encoded).like(rows, owners)
         judged = judge(model, trial_rows, executor, with_distances=False)
-        trial_surprise = surprise(model.columns, judged)
+        # what was not judged of a row, such as a cell that a person has decided about, is not judged in trials either
+        trial_surprise = np.where(is_judged[owners], surprise(model.columns, judged), 0.0)
         remaining = _remaining(trial_surprise)
         before, accepted = _remaining(current), []
         starts, ends = np.searchsorted(owners, open_rows, "left"), np.searchsorted(owners, open_rows, "right")

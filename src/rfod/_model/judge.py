@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -201,6 +201,29 @@ def compare(comparison: Comparison, executor: Executor, progress: Progress = sil
     executor = comparison.executor(executor)
     parts, handles = comparison.parts(executor.n_workers), [executor.share(comparison)]
     return comparison.collect(parts, executor.map(_judge, parts, handles, progress=partial(progress, "judging")))
+
+
+def settle(model: Model, rows: EncodedRows, cells: JudgedCells, settled: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Take back what was judged of cells that a person has decided about: no score, no surprise, and in the distances
+    of their rows what was expected in their place. `settled` are (rows,) per column."""
+    is_measured = model.params["aggregation"] == "consensus"
+    touched = np.zeros(len(rows), dtype=np.bool_)
+    for j, column in enumerate(model.schema.columns):
+        if column.name in settled:
+            cells.cell_scores[settled[column.name], j] = np.nan
+            cells.spread_or_share[settled[column.name], j] = np.nan
+            touched |= settled[column.name]
+    picked = np.flatnonzero(touched)
+    if not is_measured or not len(picked):
+        return
+    values = []
+    for column, encoded, expected in zip(model.schema.columns, rows.encoded, cells.expected, strict=True):
+        own, instead = encoded[picked], expected[picked]
+        is_known = instead >= 0 if column.is_categorical else np.isfinite(instead)
+        is_settled = settled.get(column.name, np.zeros(len(rows), dtype=np.bool_))[picked]
+        values.append(np.where(is_settled & is_known, instead, own).astype(encoded.dtype, copy=False))
+    places = model.sample.find_neighbours(rows.training_rows[picked])
+    cells.nearest[picked] = model.neighbours.distances(values, places)
 
 
 def _judge(part: Part, comparison: Comparison) -> JudgedColumn | Floats:

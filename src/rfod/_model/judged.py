@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,8 @@ class JudgedTable:
 
     `table` holds the rows as they came, under the names of the model; `cells` are the judged cells, rows by modelled
     columns. For the rows of the model's own training table `read` says how to read them, with the trees that must not
-    judge them. `n_jobs` is the number of threads for what is computed later.
+    judge them. `n_jobs` is the number of threads for what is computed later. `settled` are the cells that a person has
+    decided about, (rows,) per column, modelled or not.
     """
 
     def __init__(
@@ -38,15 +39,20 @@ class JudgedTable:
         *,
         read: Callable[[Any], EncodedRows] | None = None,
         n_jobs: int | None = None,
+        settled: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         self.model, self.table, self.cells, self.n_jobs = model, table, cells, n_jobs
+        self.settled = settled or {}
         self._read = read
         self._repairs: dict[int, Repair] = {}
 
     def take(self, rows: Positions) -> JudgedTable:
         """Some rows of a table that is not the model's own."""
         assert self._read is None
-        return JudgedTable(self.model, self.table.take(rows), self.cells.take(rows), n_jobs=self.n_jobs)
+        settled = {name: mask[rows] for name, mask in self.settled.items()}
+        return JudgedTable(
+            self.model, self.table.take(rows), self.cells.take(rows), n_jobs=self.n_jobs, settled=settled
+        )
 
     def __len__(self) -> int:
         return len(self.cells.cell_scores)

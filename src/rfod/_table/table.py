@@ -86,6 +86,16 @@ class Table:
         texts = {name: column.take(picked) for name, column in self.texts.items()}
         return replace(self, n_rows=len(rows), _read=read_some, texts=texts)
 
+    def with_column(self, name: str, column: pa.ChunkedArray, written: pa.ChunkedArray | None = None) -> Table:
+        """The same table with other values in a column, and what was written there where that was text."""
+        place, read = self.names.index(name), self._read
+
+        def read_other(index: int, name: str, mixed_as_text: bool) -> Any:
+            return column if index == place else read(index, name, mixed_as_text)
+
+        texts = self.texts if written is None else {**self.texts, name: written}
+        return replace(self, _read=read_other, texts=texts)
+
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.
 

@@ -1,0 +1,74 @@
+"""Single keys and lines from a terminal."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from types import TracebackType
+
+ESCAPE, END = "\x1b", ""
+_SEQUENCE_SECONDS = 0.05  # within which the rest of what an arrow key sends arrives
+
+
+class Terminal:
+    """Reads keys as they are pressed. The terminal is as it was before when the block ends."""
+
+    def __enter__(self) -> Terminal:
+        if sys.platform != "win32":
+            import termios
+            import tty
+
+            self._file = sys.stdin.fileno()
+            self._before = termios.tcgetattr(self._file)
+            tty.setcbreak(self._file, termios.TCSADRAIN)
+            self._keys = termios.tcgetattr(self._file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if sys.platform != "win32":
+            import termios
+
+            termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
+
+    def key(self) -> str:
+        """The next key; `END` where nobody types any more. Arrows and the like are `ESCAPE`."""
+        if sys.platform == "win32":
+            import msvcrt
+
+            pressed = msvcrt.getwch()
+            if pressed == "\x03":
+                raise KeyboardInterrupt
+            return pressed
+        data = os.read(self._file, 1)
+        if data == b"\x04":  # Ctrl-D
+            return END
+        if data == ESCAPE.encode():
+            while select.select([self._file], [], [], _SEQUENCE_SECONDS)[0]:
+                os.read(self._file, 32)
+        while data and len(data) < 4:  # a letter of several bytes
+            try:
+                return data.decode()
+            except UnicodeDecodeError:
+                data += os.read(self._file, 1)
+        return END if not data else "?"
+
+    def line(self) -> str | None:
+        """A line, edited as the terminal does; None where nobody types any more."""
+        if sys.platform == "win32":
+            return input()
+        import termios
+
+        termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
+        try:
+            data = b""
+            while not data.endswith(b"\n"):
+                more = os.read(self._file, 4096)
+                if not more:
+                    return None
+                data += more
+        finally:
+            termios.tcsetattr(self._file, termios.TCSADRAIN, self._keys)
+        return data.decode("utf-8", "replace").rstrip("\r\n")

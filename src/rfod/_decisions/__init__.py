@@ -1,0 +1,1 @@
+"""What a person decided about cells of a table: a text file beside it, and what follows for the table."""

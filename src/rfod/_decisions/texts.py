@@ -1,0 +1,92 @@
+"""Cells as decisions name them: as they were written, whatever library a table came from."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rfod._table.kinds.base import MISSING_TEXTS
+from rfod._table.table import Table
+from rfod._table.values import as_text, family, plain
+
+Hashes = NDArray[np.uint64]
+
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,15})?")
+_MIDNIGHT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0+)?")
+
+
+def cell_texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> list[str | None]:
+    """The cells of a column as they were written, without blanks around them; None for gaps."""
+    found: list[str | None] = _texts(table, name, rows).to_pylist()
+    return found
+
+
+def _texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> pa.ChunkedArray:
+    written = plain(table.written(name, mixed_as_text=True))
+    if rows is not None:
+        written = written.take(pa.array(rows, pa.int64()))
+    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
+        written = written.cast(pa.timestamp(written.type.unit, "UTC"))
+    texts = pc.utf8_trim_whitespace(written if family(written.type) == "text" else as_text(written))
+    gone = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS, texts.type))
+    return pc.if_else(gone, pa.scalar(None, texts.type), texts)
+
+
+def key_texts(table: Table, name: str) -> list[str | None]:
+    """The values of a key column; numbers as `comparable` writes them."""
+    exact = plain(table.exact(name))
+    texts = exact if family(exact.type) == "text" else as_text(exact)
+    return [comparable(text) for text in texts.to_pylist()]
+
+
+@lru_cache(maxsize=100_000)
+def comparable(text: str | None) -> str | None:
+    """One text for all ways in which libraries write a value: 12 for 12.0, no time at midnight, true for True."""
+    if text is None:
+        return None
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        number = text.partition(".")
+        fraction = number[2].rstrip("0")
+        whole = number[0].removeprefix("+")
+        return f"{whole}.{fraction}" if fraction else "0" if whole == "-0" else whole
+    if text in ("True", "False"):
+        return text.lower()
+    date = _MIDNIGHT.fullmatch(text)
+    return date[1] if date else text
+
+
+def is_typed(table: Table, name: str) -> bool:
+    """Whether a column came as values, so that nobody knows how they were written."""
+    return name not in table.texts and family(plain(table.column(name, mixed_as_text=True)).type) != "text"
+
+
+def cell_hash(column: str, text: str | None) -> int:
+    """What a cell adds to the fingerprint of its row: 64 bits of BLAKE2b; gaps add nothing."""
+    if text is None:
+        return 0
+    data = f"{column}\0{comparable(text)}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+
+
+def row_hashes(table: Table, rows: NDArray[np.intp]) -> Hashes:
+    """(rows,): the sum of the hashes of the cells of some rows, modulo 2^64."""
+    total = np.zeros(len(rows), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for name in table.names:
+            encoded = _texts(table, name, rows).combine_chunks().dictionary_encode()
+            hashes = [cell_hash(name, text) for text in encoded.dictionary.to_pylist()]
+            codes = encoded.indices.fill_null(len(hashes)).to_numpy(zero_copy_only=False)
+            total += np.array([*hashes, 0], dtype=np.uint64)[codes]
+    return total
+
+
+def fingerprint(hashed: int) -> str:
+    """A sum of hashes as decisions files have it."""
+    return f"{hashed % 2**64:016x}"
