@@ -34,7 +34,7 @@ from benchmarks import record
 from benchmarks.decision.train import as_arrays, calibrated, folds_of, left_out_heads
 from rfod._evidence.collect import collect
 from rfod._evidence.decision import load_decision
-from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, Repairs
+from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._forest.boosted import BoostedTrees
 from rfod._io.interface import ReadOptions
@@ -43,7 +43,6 @@ from rfod._io.source import read_all
 from rfod.params import SCAN_SEED, Params
 from rfod.pipeline import fit_detect
 
-LEAST = 0.1  # probability of a cell from which on its proposals are learned from
 MOST_CELLS = 4_000  # of a version, drawn at random where there are more
 SIGNS = [int(name in NEVER_FALLING) - int(name in NEVER_RISING) for name in REPAIR_INPUTS]
 
@@ -79,14 +78,14 @@ def extract(job: tuple[str, dict[str, Any], str, str]) -> str:
 
 
 def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
-    """Of the cells of at least LEAST: number of the cell, inputs, label and text of each proposal."""
+    """Of the cells of at least REPAIRED_FROM: number of the cell, inputs, label and text of each proposal."""
     judged = found.judged
     probabilities = CellProbabilities(judged, judged.table)
     probabilities.__dict__ |= {"decision": heads, "collected": collect(judged, judged.table)}
     chance = probabilities.probability
     repairs = Repairs(probabilities.collected, chance)
     rng = np.random.default_rng(0)
-    rows, columns = np.nonzero(chance >= LEAST)
+    rows, columns = np.nonzero(chance >= REPAIRED_FROM)
     n_cells = len(rows)
     if n_cells > MOST_CELLS:
         kept = np.sort(rng.choice(n_cells, MOST_CELLS, replace=False))
@@ -124,7 +123,9 @@ def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------------------------- learning
 
-TREES, LEAVES = 150, 12
+VERSION = "1"
+TREES, LEAVES = 120, 12
+MOST_LEARNED = 2_000  # proposals of a version
 SURE = 0.95
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
     ("dependency", "outlier", "typo", "mixed"), 3.0
@@ -142,7 +143,7 @@ class Version:
     n_wrong: int
     """Wrong cells of the version."""
     share: float
-    """Of the cells of at least LEAST that are here."""
+    """Of the cells of at least REPAIRED_FROM that are here."""
 
     @property
     def sort(self) -> str:
@@ -184,23 +185,38 @@ def load(corpus: Path, folder: Path) -> list[Version]:
 
 def learn(versions: Sequence[Version], seed: int = 0) -> BoostedTrees:
     """Monotone boosting over all proposals."""
-    used = [version for version in versions if len(version.right)]
+    rng = np.random.default_rng(seed)
+    picked = [_some(len(version.right), rng) for version in versions]
     learner = HistGradientBoostingClassifier(
         max_iter=TREES, max_leaf_nodes=LEAVES, learning_rate=0.1, min_samples_leaf=40, l2_regularization=1.0,
         max_bins=127, monotonic_cst=SIGNS, early_stopping=False, random_state=seed,
     )  # fmt: skip
     learner.fit(
-        np.concatenate([version.inputs for version in used]),
-        np.concatenate([version.right for version in used]),
-        sample_weight=np.concatenate([np.full(len(version.right), version.weight) for version in used]),
+        np.concatenate([version.inputs[rows] for version, rows in zip(versions, picked, strict=True)]),
+        np.concatenate([version.right[rows] for version, rows in zip(versions, picked, strict=True)]),
+        sample_weight=np.concatenate(
+            [
+                np.full(len(rows), version.weight * len(version.right) / max(1, len(rows)))
+                for version, rows in zip(versions, picked, strict=True)
+            ]
+        ),
     )
     return as_arrays(learner)
+
+
+def _some(n_proposals: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """At most MOST_LEARNED of them."""
+    if n_proposals <= MOST_LEARNED:
+        return np.arange(n_proposals)
+    return np.sort(rng.choice(n_proposals, MOST_LEARNED, replace=False))
 
 
 def fit_calibration(versions: Sequence[Version], chances: Sequence[NDArray[Any]]) -> tuple[float, float]:
     """Slope and shift of the log-odds with which the likeliest proposals of tables left out are right."""
     odds, right, weights = [], [], []
     for version, chance in zip(versions, chances, strict=True):
+        if not len(chance):
+            continue
         best = version.best(chance)
         best = best[chance[best] >= CALIBRATED_FROM]
         odds.append(_log_odds(chance[best]))
@@ -303,6 +319,31 @@ def main() -> None:
         record.write_json(options.results, content | {"repairs": found})
     if options.to:
         save(versions, chances, options.to)
+
+
+def save(versions: Sequence[Version], chances: Sequence[NDArray[Any]], folder: Path) -> None:
+    """The trees that were learned from all versions, calibrated by those of the folds, and what they were made from."""
+    calibration = fit_calibration(versions, chances)
+    trees = calibrated(learn(versions), *calibration)
+    np.savez_compressed(
+        folder / "repair.npz", base=np.float64(trees.base), **{name: getattr(trees, name) for name in FIELDS}
+    )
+    card = {
+        "version": VERSION,
+        "learned_from": {
+            "versions": len(versions),
+            "tables": len({version.record["table"] for version in versions}),
+            "families": len({version.record["family"] for version in versions}),
+            "proposals": sum(len(version.right) for version in versions),
+            "right": sum(int(version.right.sum()) for version in versions),
+        },
+        "held_out": "benchmarks/results/repairs.json",
+        "calibration": calibration,
+        "libraries": record.versions(),
+        "inputs": list(REPAIR_INPUTS),
+    }
+    (folder / "repair.json").write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+    print((folder / "repair.npz").stat().st_size)
 
 
 def _extract_all(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ benchmarks/decision/repairs.py and kept as plain arrays in repair.npz. The propo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -41,6 +41,7 @@ residual_after, tail_after: as for a cell that holds the text.
 REPAIR_INPUTS = (*OF_CELL, *WAYS, *MORE_INPUTS, *OF_PROPOSAL)
 NEVER_FALLING = frozenset(["odds", "near", "votes", "n_for", "sum", "unit", "encoding", "n_ways", "vote_rival"])
 NEVER_RISING = frozenset(["vote_dissent", "n_against", "vote_against", "determinant"])
+REPAIRED_FROM = 0.1  # probability of being wrong from which on a cell may be repaired unasked
 MOST_ODDS, NO_ODDS = 12.0, -12.0
 MOST_DISTANCE = 20.0
 _OF_CELL = [CELL_INPUTS.index(name) for name in OF_CELL]
@@ -122,7 +123,7 @@ class Repairs:
 
     def _of_proposals(
         self, column: ColumnProposals, proposals: Sequence[Proposal], rows: NDArray[np.intp]
-    ) -> Iterable[tuple[str, Floats]] | dict[str, Floats]:
+    ) -> dict[str, Floats]:
         """The inputs OF_PROPOSAL."""
         c, known = column.c, column.known
         texts = [proposal.text for proposal in proposals]
