@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +124,9 @@ def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------- learning
 
 VERSION = "1"
-TREES, LEAVES = 120, 12
-MOST_LEARNED = 2_000  # proposals of a version
+N_FOLDS = 3
+TREES, LEAVES = 80, 12
+MOST_LEARNED = 1_200  # proposals of a version
 SURE = 0.95
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
     ("dependency", "outlier", "typo", "mixed"), 3.0
@@ -178,7 +179,9 @@ def load(corpus: Path, folder: Path) -> list[Version]:
             with np.load(path) as arrays:
                 share = int(arrays["kept"]) / max(1, int(arrays["n_cells"]))
                 versions.append(
-                    Version(entry, *(arrays[name] for name in ("cell", "inputs", "right")), int(arrays["n_wrong"]), share)
+                    Version(
+                        entry, *(arrays[name] for name in ("cell", "inputs", "right")), int(arrays["n_wrong"]), share
+                    )
                 )
     return versions
 
@@ -240,8 +243,8 @@ def _log_odds(chance: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def cross_judge(versions: Sequence[Version], fold_of: dict[str, int]) -> list[NDArray[np.float64]]:
-    """The probabilities of the proposals of each version by trees that have not seen its family, calibrated by the other
-    folds."""
+    """The probabilities of the proposals of each version by trees that have not seen its family, calibrated by the
+    other folds."""
     fold = np.array([fold_of[version.record["family"]] for version in versions])
     chances: list[Any] = [None] * len(versions)
     for k in range(int(fold.max()) + 1):
@@ -269,7 +272,9 @@ def measures(versions: Sequence[Version], chances: Sequence[NDArray[Any]], above
         if version.record["version"] == "clean":
             sort = f"{version.sort}, clean"
         else:
-            sort = version.sort + (f", {version.record['version']}" if version.sort in ("government", "packages") else "")
+            sort = version.sort + (
+                f", {version.record['version']}" if version.sort in ("government", "packages") else ""
+            )
         rows.setdefault(sort, []).append((n, right, version.n_wrong))
         bins.append((chance[best], version.right[best]))
     found: dict[str, Any] = {}
@@ -308,7 +313,11 @@ def main() -> None:
         _extract_all(options)
         return
     versions = load(options.corpus, options.proposals)
-    fold_of = json.loads((options.heads / "folds.json").read_text())
+    if options.heads:
+        fold_of = json.loads((options.heads / "folds.json").read_text())
+    else:
+        folds = folds_of(versions, N_FOLDS)  # type: ignore[arg-type]  # which looks at the records only
+        fold_of = {version.record["family"]: int(k) for version, k in zip(versions, folds, strict=True)}
     print(f"{len(versions)} versions, {sum(len(version.right) for version in versions):,} proposals")
     chances = cross_judge(versions, fold_of)
     found = measures(versions, chances)
@@ -316,6 +325,7 @@ def main() -> None:
         print(f"{sort:22s}", row)
     if options.results:
         content = {"machine": record.machine(), **record.commit(), "above": SURE, "folds": max(fold_of.values()) + 1}
+        content["cell_probabilities"] = "heads that left the family out" if options.heads else "decision of the package"
         record.write_json(options.results, content | {"repairs": found})
     if options.to:
         save(versions, chances, options.to)

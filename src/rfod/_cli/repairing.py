@@ -191,9 +191,12 @@ def _earlier(batch: Batch, lines: Sequence[dict[str, Any]], reporter: Reporter) 
         row = row_of.get(int(line["line"])) if row_of and line["line"] else int(line["row"] or 0)
         if name in table.names and name not in texts:
             texts[name] = cell_texts(table, name)
-        if row is None or name not in texts or not 0 <= row < table.n_rows:
-            n_lost += 1
-        elif comparable(texts[name][row]) != comparable(line["after"]):
+        if (
+            row is None
+            or name not in texts
+            or not 0 <= row < table.n_rows
+            or comparable(texts[name][row]) != comparable(line["after"])
+        ):
             n_lost += 1
         else:
             edits.append(Edit(row, name, line["before"]))

@@ -26,7 +26,9 @@ _SEPARATORS = re.compile(r"[\s,;:/_\-]+")
 _NOT_ALPHANUMERIC = re.compile(r"[^\w]+|_")
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _EDGES = re.compile(r"^[^\w]+|[^\w]+$")
-_NUMBER = re.compile(r"(?P<before>[^\d+\-.,]*)(?P<number>[+-]?\d[\d.,' \u00a0\u202f\u2019]*|[+-]?\.\d+)(?P<after>\D*)")
+_NUMBER = re.compile(
+    r"(?P<before>[^\d+\-.,]*)(?P<number>[+-]?\d(?:[\d.,' \u00a0\u202f\u2019]*\d)?|[+-]?\.\d+)(?P<after>\D*)"
+)
 _GROUPED = re.compile(r"\d{1,3}([,.' \u00a0\u202f\u2019])\d{3}(?:\1\d{3})*(?!\d)")
 _DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d %b %Y", "%d %B %Y",
           "%B %d, %Y", "%b %d, %Y", "%d-%b-%Y")  # fmt: skip
@@ -158,7 +160,7 @@ class NumberStyle:
         group = _usual([sign for sign in groups if sign != decimal]) if 2 * len(groups) > 0 else ""
         n_decimals = sorted(len(match["number"].strip().partition(decimal)[2]) for match in found)
         last = len(n_decimals) - 1
-        return cls(n_decimals[int(0.02 * last)], n_decimals[int(round(0.98 * last))], decimal, group, before, after)
+        return cls(n_decimals[int(0.02 * last)], n_decimals[round(0.98 * last)], decimal, group, before, after)
 
     def read(self, text: str) -> Decimal | None:
         """The number that a text holds; None where it holds none."""
@@ -227,11 +229,11 @@ def date_style(texts: Sequence[str], seconds: Sequence[float], is_time: bool) ->
 def write_moment(seconds: float, style: str) -> str | None:
     """Seconds since 1970 in a format of `date_style`; None beyond the calendar."""
     try:
-        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=round(seconds))  # noqa: DTZ001  # as in the file
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=round(seconds))  # as in the file
     except (OverflowError, ValueError):
         return None
     if style.startswith("-"):  # without leading zeros
-        text = moment.strftime(style[1:].replace("%Y", "\0"))
-        text = re.sub(r"(?<!\d)0(?=\d)", "", text, count=0 if "%H" not in style and "%I" not in style else 2)
-        return text.replace("\0", f"{moment.year:04d}")
+        text = moment.strftime(style[1:].replace("%Y", "year"))
+        n_zeros = 2 if "%H" in style or "%I" in style else 0  # of day and month only
+        return re.sub(r"(?<!\d)0(?=\d)", "", text, count=n_zeros).replace("year", f"{moment.year:04d}")
     return moment.strftime(style.replace("%Y", f"{moment.year:04d}"))

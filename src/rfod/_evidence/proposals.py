@@ -25,8 +25,10 @@ from rfod._table.encode import value_text
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.base import ColumnFormat
 
-WAYS = ("near", "word", "nearest", "letters", "words", "inside", "bare", "token", "removed", "form", "completed", "encoding", "digits", "votes", "forest",
-        "unit", "sum", "equal", "between", "step", "swap")  # fmt: skip
+WAYS = (
+    *("near", "word", "nearest", "letters", "words", "inside", "bare", "token", "removed", "form", "completed"),
+    *("encoding", "digits", "votes", "forest", "unit", "sum", "equal", "between", "step", "swap"),
+)
 """Ways of undoing an error; several may lead to one text."""
 MORE_INPUTS = ("n_ways", "vote_against", "n_for", "n_against", "n_as_near")
 """What else speaks for or against a proposal."""
@@ -37,8 +39,8 @@ LEAST_STEPS = 0.5  # of the rows of a column that go on in even steps, for a val
 _POWERS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)
 MOST_SWAPPED = 30  # columns that a cell may have been exchanged with
 _ENCODINGS = ("cp1252", "latin-1", "cp1250", "cp437", "mac_roman")
-_CONFUSED = str.maketrans({**dict.fromkeys("OoQD", "0"), **dict.fromkeys("lIi|!", "1"), **dict.fromkeys("Ss", "5"),
-                           **dict.fromkeys("Zz", "2"), **dict.fromkeys("gq", "9"), "B": "8", "b": "6", "G": "6", ",": "."})  # fmt: skip
+_LOOK_ALIKE = {"0": "OoQD", "1": "lIi|!", "2": "Zz", "5": "Ss", "6": "bG", "8": "B", "9": "gq", ".": ","}
+_CONFUSED = str.maketrans({letter: digit for digit, letters in _LOOK_ALIKE.items() for letter in letters})
 _EDGES, _START, _END = (re.compile(pattern) for pattern in (r"^[^\w]+|[^\w]+$", r"^[^\w]+", r"[^\w]+$"))
 _LETTER = MARKS.index("gram1")
 Made = tuple[str, str, float, dict[str, float]]
@@ -132,9 +134,7 @@ class ColumnProposals:
             proposal.strength["n_ways"] = float(sum(way in proposal.strength for way in WAYS))
         return list(found.values())
 
-    def _ways(
-        self, row: int, code: int, observed: str, cell: ColumnInputs
-    ) -> Iterator[Made]:
+    def _ways(self, row: int, code: int, observed: str, cell: ColumnInputs) -> Iterator[Made]:
         values = cell.values[0]
         if code >= 0:
             yield from self._spelling(code, observed, cell)
@@ -149,9 +149,7 @@ class ColumnProposals:
         yield from self._neighbours(row, code)
         yield from self._swapped(row, observed)
 
-    def _spelling(
-        self, code: int, observed: str, cell: ColumnInputs
-    ) -> Iterator[Made]:
+    def _spelling(self, code: int, observed: str, cell: ColumnInputs) -> Iterator[Made]:
         near = int(cell.near[0])
         if near != NOT_NEAR:
             gain = float(max(cell.values[0, SPELLING["near"]], cell.values[0, SPELLING["near_digits"]]))
@@ -231,9 +229,7 @@ class ColumnProposals:
         }
         yield "votes", text, float(votes.inputs[0, 0]), more
 
-    def _expected(
-        self, row: int, observed: str, residual: float
-    ) -> Iterator[Made]:
+    def _expected(self, row: int, observed: str, residual: float) -> Iterator[Made]:
         column, cells = self.model_column, self.collected.judged.cells
         assert column is not None
         expected = cells.expected[self.j][row]

@@ -25,9 +25,11 @@ from rfod._evidence.texts import Floats, code_points
 from rfod._forest.boosted import BoostedTrees
 
 FIELDS = ("input", "limit", "left", "right", "starts")
-OF_CELL = ("is_number", "type_break", "encoding", "disguised_gap", "gap", "unit", "residual", "residual_tail", "tail",
-           "vote_rival", "vote_dissent", "vote_gain", "determines_wrong", "determines_right", "fitness", "robust_fitness",
-           *FACTS)  # fmt: skip
+OF_CELL = (
+    *("is_number", "type_break", "encoding", "disguised_gap", "gap", "unit", "residual", "residual_tail", "tail"),
+    *("vote_rival", "vote_dissent", "vote_gain", "determines_wrong", "determines_right", "fitness", "robust_fitness"),
+    *FACTS,
+)
 """Inputs of the decision that tell how far a proposal can be trusted."""
 OF_PROPOSAL = ("odds", "row_rest", "determinant", "observed_rows", "observed_length", "n_proposals", "votes_other",
                "near_other", "rows", "distance", "relative_distance", "length_change", "shape_rows", "shape_gain",
@@ -104,9 +106,7 @@ class Repairs:
         wanted = np.array(rows, dtype=np.intp)
         distinct = np.unique(wanted)
         cells = self._collected.inputs.cells(c, distinct)
-        made = {
-            row: column.of(row, cells.take(np.array([row], dtype=np.intp))) for row in distinct.tolist()
-        }
+        made = {row: column.of(row, cells.take(np.array([row], dtype=np.intp))) for row in distinct.tolist()}
         proposals = [(place, proposal) for place, row in enumerate(rows) for proposal in made[int(row)]]
         place = np.array([place for place, _ in proposals], dtype=np.intp)
         inputs = np.zeros((len(proposals), len(REPAIR_INPUTS)), dtype=np.float32)
@@ -187,7 +187,11 @@ class Repairs:
             if known.numbers is not None:
                 tail[is_number] = margin_inputs(known.numbers, values, True)[is_number, 0]
             cells = self._collected.judged.cells
-            if known.residuals is not None and column.model_column is not None and column.model_column.kind == "numeric":
+            if (
+                known.residuals is not None
+                and column.model_column is not None
+                and column.model_column.kind == "numeric"
+            ):
                 expected, spread = cells.expected[column.j][rows], cells.spread_or_share[rows, column.j]
                 residual[is_number] = residual_inputs(known.residuals, values, expected, spread)[is_number, 0]
         return residual, tail

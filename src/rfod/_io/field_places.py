@@ -30,7 +30,7 @@ class Record(NamedTuple):
 
 
 class FieldPlaces:
-    """The fields of delimited text in UTF-8, as stored: without byte order mark, with all else that the reader drops."""
+    """The fields of delimited text in UTF-8, as stored but for the byte order mark: with all that the reader drops."""
 
     def __init__(self, data: bytes, dialect: Dialect) -> None:
         self._data, self._dialect = data, dialect
