@@ -40,9 +40,14 @@ cells that vote; votes_other, near_other: what speaks for another proposal; rows
 distance: letters to change; shape_rows, shape_gain: log of the rows of its shape, and how many times more than before;
 residual_after, tail_after: as for a cell that holds the text.
 """
-REPAIR_INPUTS = (*OF_CELL, *WAYS, *MORE_INPUTS, *OF_PROPOSAL)
-NEVER_FALLING = frozenset(["odds", "near", "votes", "n_for", "sum", "unit", "encoding", "n_ways", "vote_rival"])
-NEVER_RISING = frozenset(["vote_dissent", "n_against", "vote_against", "determinant"])
+REPAIR_INPUTS = (*(f"cell_{name}" for name in OF_CELL), *WAYS, *MORE_INPUTS, *OF_PROPOSAL)
+NEVER_FALLING = frozenset(
+    [
+        *("odds", "near", "votes", "n_for", "sum", "unit", "encoding", "n_ways"),
+        *("cell_vote_rival", "cell_unit", "cell_encoding"),
+    ]
+)
+NEVER_RISING = frozenset(["cell_vote_dissent", "n_against", "vote_against", "determinant"])
 REPAIRED_FROM = 0.1  # probability of being wrong from which on a cell may be repaired unasked
 MOST_ODDS, NO_ODDS = 12.0, -12.0
 MOST_DISTANCE = 20.0

@@ -255,10 +255,24 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
         return built
 
     def fill(changes: Mapping[int, tuple[Sequence[int], Sequence[Any]]]) -> Any:
+        if backend.is_pyarrow():
+            table = frame.to_native()
+            for index, (rows, values) in changes.items():
+                table = table.set_column(index, table.field(index), _refilled(table.column(index), rows, values))
+            return table
         filled = [_scattered(columns[index], rows, values) for index, (rows, values) in changes.items() if rows]
         return frame.with_columns(*filled).to_native() if filled else frame.clone().to_native()
 
     return Table(names, len(frame), True, read, build, _fill=fill)
+
+
+def _refilled(column: pa.ChunkedArray, rows: Sequence[int], values: Sequence[Any]) -> pa.ChunkedArray:
+    """The same for a column of Arrow."""
+    held = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    plain, source = column.cast(held), np.arange(len(column))
+    source[list(rows)] = len(column) + np.arange(len(rows))
+    together = pa.chunked_array([*plain.chunks, pa.array(list(values), held)], held)
+    return together.take(pa.array(source)).cast(column.type)
 
 
 def _scattered(series: nw.Series[Any], rows: Sequence[int], values: Sequence[Any]) -> nw.Series[Any]:
