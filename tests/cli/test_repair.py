@@ -40,7 +40,7 @@ def test_a_text_file_comes_back_byte_for_byte(rfod: Rfod, orders: Path, rows: li
     clean = tmp_path / "clean.csv"
     ran = rfod("repair", orders, "-o", clean, "--repair-above", 0.5, "--key", "shop", *FAST)
     assert ran.code == 0, ran.err
-    log = list(csv.DictReader((tmp_path / "clean.changes.csv").open(encoding="utf-8")))
+    log = list(csv.DictReader((tmp_path / "clean.changes.csv").read_text(encoding="utf-8").splitlines(True)))
     assert list(log[0]) == ["row", "line", "key", "column", "before", "after", "why", "probability"]
     assert ("12", "city", rows[11][1]) in [(line["line"], line["column"], line["before"]) for line in log]
     before, after = orders.read_bytes().splitlines(), clean.read_bytes().splitlines()
@@ -99,7 +99,7 @@ def test_parquet_comes_back_by_value_and_schema(rfod: Rfod, rows: list[list[str]
     repaired = pq.read_table(clean)
     assert repaired.schema.equals(pq.read_table(path).schema, check_metadata=False)
     assert repaired.schema.metadata[b"made"] == b"by hand"
-    log = list(csv.DictReader((tmp_path / "clean.changes.csv").open(encoding="utf-8")))
+    log = list(csv.DictReader((tmp_path / "clean.changes.csv").read_text(encoding="utf-8").splitlines(True)))
     assert log
     expected = table.to_pylist()
     for line in log:

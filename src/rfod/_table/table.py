@@ -285,7 +285,7 @@ def _scattered(series: nw.Series[Any], rows: Sequence[int], values: Sequence[Any
             new = [value for value in dict.fromkeys(values) if value is not None and value not in native.cat.categories]
             native = native.cat.add_categories(new)
         native = native.copy()
-        native.iloc[list(rows)] = list(values)
+        native.iloc[list(rows)] = type(native)(list(values), dtype=native.dtype).array
         return nw.from_native(native, series_only=True)
     if series.dtype == nw.Categorical:
         text = series.cast(nw.String)
