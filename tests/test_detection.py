@@ -333,7 +333,17 @@ def misspelt(n_rows=300):
     }
 
 
-FIELDS_OF_CELLS = ["column", "observed", "suggested", "probability", "kind", "evidence", "reason", "version"]
+FIELDS_OF_CELLS = [
+    "column",
+    "observed",
+    "suggested",
+    "probability",
+    "repair_probability",
+    "kind",
+    "evidence",
+    "reason",
+    "version",
+]
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._decisions.decisions import Decided, decide
 from rfod._decisions.settled import SettledCells
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
+from rfod._findings.changes import (
+    CHANGE_FIELDS,
+    SURE,
+    Change,
+    change_arrays,
+    decided_changes,
+    in_order,
+    likely_changes,
+    with_changes,
+)
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
 from rfod._findings.patterns import Pattern, find_patterns
@@ -275,9 +286,10 @@ class Detection:
         """Cells of at least this probability of being wrong, most probable first, as a frame of the table's library.
 
         One line per cell, gaps included: row, line (of a text file, where that is known), the key under its name,
-        column, observed, suggested (null where nothing can be said), probability, kind (of the strongest evidence:
-        "spelling", "form", "votes", "forest", "margin" or "regularities"), evidence (all that counts, strongest
-        first), reason (a sentence) and version (of the learned decision). Cells of 0.9 and more are called wrong,
+        column, observed, suggested (null where nothing can be said), probability, repair_probability (that what is
+        suggested is the right value), kind (of the strongest evidence: "spelling", "form", "votes", "forest", "margin"
+        or "regularities"), evidence (all that counts, strongest first), reason (a sentence) and version (of the learned
+        decision). Cells of 0.9 and more are called wrong,
         others worth a check. See docs/wrong-cells.md.
         """
         cells = self.suspects(above)
@@ -296,6 +308,48 @@ class Detection:
         if not 0 < above <= 1:
             raise ParameterError(f"above is {above!r}; it must be a number between 0 and 1, 0 excluded.")
         return self.probabilities.describe(self.probabilities.above(above))
+
+    # ---------------------------------------------------------------------------------------------------------- repair
+
+    def repair(self, above: float = SURE, decisions: Decided = None) -> Any:
+        """The table in the library it came from, with its types and index, and only these cells changed: those that
+        were decided, and those whose suggestion is right with at least the probability `above`.
+
+        `decisions` (the path of a file, or `rfod.Decisions`) come on top of those that the table was judged with. An
+        array comes back for an array or a list of rows. `changes` lists what is changed, and why.
+        """
+        table, changes = self._repairs(above, decisions)
+        repaired, _ = with_changes(table, [change for change in changes if change.probability is not None])
+        return repaired.native()
+
+    def changes(self, above: float = SURE, decisions: Decided = None) -> Any:
+        """What `repair` changes, in the order of rows and columns, as a frame of the table's library.
+
+        One line per cell: row, line (of a text file, where that is known), the key under its name, column, before,
+        after (null for gaps), why (the reason in one sentence, or "decided") and probability (that the new value is
+        the right one; null for what was decided).
+        """
+        changes = self._repairs(above, decisions)[1]
+        columns = change_arrays(changes, self.labels, self._key_name)
+        if self.labels.lines is None:
+            del columns["line"]
+        return self.judged.table.frame(columns)
+
+    def list_changes(self, above: float = SURE, decisions: Decided = None) -> list[Change]:
+        """The lines of `changes` as objects; their rows are positions in this table."""
+        return self._repairs(above, decisions)[1]
+
+    def _repairs(self, above: float, decisions: Decided) -> tuple[Table, list[Change]]:
+        """The table as decided, and all changes that can be made to it."""
+        decided = decide(self.judged.table, decisions)
+        likely = [
+            change
+            for change in likely_changes(self.probabilities, above)
+            if change.column not in decided.masks or not decided.masks[change.column][change.row]
+        ]
+        refused = {refusal.edit for refusal in with_changes(decided.table, likely)[1]}
+        made = [change for change in likely if change.edit not in refused]
+        return decided.table, in_order([*decided_changes(decided.table), *made], decided.table.names)
 
     # ------------------------------------------------------------------------------------------------------- in words
 
@@ -427,7 +481,7 @@ class Detection:
     def _key_name(self) -> str:
         """What the key is called in frames: its own name, unless a frame has a column of that name already."""
         name = self.key or "row"
-        taken = {*FIELDS.names, *SUSPECT_FIELDS.names, "row_score", "cells", "line"}
+        taken = {*FIELDS.names, *SUSPECT_FIELDS.names, *CHANGE_FIELDS.names, "row_score", "cells", "line"}
         return f"{name} (key)" if name in taken or (self.key and name == "row") else name
 
     def positions(self, picked: Picked) -> Positions:

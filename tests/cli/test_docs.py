@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from rfod._cli.app import app
 from rfod._cli.findings import cells_schema, rows_schema
+from rfod._cli.repairing import changes_schema
 from rfod._cli.suspects import scan_cells_schema, scan_rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ("", "scan", "decide", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
+COMMANDS = ("", "scan", "decide", "repair", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
 _BLOCK = re.compile(r"<!-- help: ?([\w-]*) -->\n```text\n(.*?)```", re.DOTALL)
 
 
@@ -40,6 +41,7 @@ def test_every_output_column_is_documented() -> None:
     schemas = {
         "Rows of a scan": scan_rows_schema,
         "Cells of a scan": scan_cells_schema,
+        "Changes of a repair": changes_schema,
         "Rows of new data": rows_schema,
         "Cells of new data": cells_schema,
     }

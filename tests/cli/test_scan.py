@@ -19,7 +19,17 @@ from rfod._io.source import read_all
 from rfod.params import SCAN_SEED, SCAN_TRIM, Params
 from rfod.pipeline import scan_table
 
-CELLS = ["column", "observed", "suggested", "probability", "kind", "evidence", "reason", "version"]
+CELLS = [
+    "column",
+    "observed",
+    "suggested",
+    "probability",
+    "repair_probability",
+    "kind",
+    "evidence",
+    "reason",
+    "version",
+]
 MISSPELT, NO_NUMBERS = {7, 90, 200, 300}, {15, 33, 61, 140, 222, 301, 333, 350}
 FEW = ("--trees", "10", "--jobs", "1")
 

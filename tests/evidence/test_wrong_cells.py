@@ -6,7 +6,6 @@ import pytest
 
 from rfod._evidence import inputs, wrong_cells
 from rfod._evidence.reasons import reasons_of
-from rfod._evidence.suggest import suggest
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._table.table import open_table
 from rfod.exceptions import ColumnWarning
@@ -48,22 +47,24 @@ def said(probabilities, row, column, group):
     return reasons_of(collected, collected.judged, row, c, [group])[0].text
 
 
-def suggested(probabilities, row, column, *groups):
-    collected, c = probabilities.collected, probabilities.names.index(column)
-    return suggest(collected, collected.judged, row, c, groups)
+def proposed(probabilities, row, column):
+    """By way, what may have stood in a cell."""
+    c = probabilities.names.index(column)
+    made = probabilities.repairs.proposed(c, [row]).proposals
+    return {way: proposal.text for proposal in made for way in proposal.strength}
 
 
 def test_spelling(probabilities):
     n_rows = places()["city"].to_pylist().count("Boston")
     assert said(probabilities, 0, "city", "spelling") == f"it is one letter from 'Boston' ({n_rows} rows)"
-    assert suggested(probabilities, 0, "city", "spelling") == "Boston"
+    assert proposed(probabilities, 0, "city")["near"] == "Boston"
     assert said(probabilities, 1, "city", "spelling") == ""
 
 
 def test_votes(probabilities):
     n_rows = places()["city"].to_pylist().count("Austin") - 1
     assert said(probabilities, 1, "state", "votes") == f"all {n_rows} other rows with city = 'Austin' have 'TX'"
-    assert suggested(probabilities, 1, "state", "votes") == "TX"
+    assert proposed(probabilities, 1, "state")["votes"] == "TX"
 
 
 def test_form(probabilities):
@@ -82,7 +83,7 @@ def test_regularities(probabilities):
     assert said(probabilities, 3, "total", "regularities") == "net is at most total in 299 of 300 rows, but not here"
     assert said(probabilities, 4, "tax", "regularities") == "total = net + tax in 298 of 300 rows, but not here"
     expected = places()["net"][3].as_py() + places()["tax"][3].as_py()
-    assert suggested(probabilities, 3, "total", "regularities") == f"{expected:.2f}"
+    assert proposed(probabilities, 3, "total")["sum"] == f"{expected:.2f}"
     assert said(probabilities, 9, "total", "regularities") == ""
 
 
@@ -95,7 +96,7 @@ def test_margin(probabilities):
 def test_forest(probabilities):
     assert said(probabilities, 1, "state", "forest").startswith("the other columns lead to 'TX' (")
     assert said(probabilities, 3, "total", "forest") != ""
-    assert suggested(probabilities, 1, "state", "forest") == "TX"
+    assert proposed(probabilities, 1, "state")["forest"] == "TX"
 
 
 def test_described_cells_are_in_the_order_that_was_asked_for_and_on_one_line(probabilities):
@@ -126,3 +127,24 @@ def test_long_columns_share_fewer_threads_and_have_the_same_bits(probabilities, 
     again = CellProbabilities(judged, judged.table)
     assert again.threads.n_workers == 2
     np.testing.assert_array_equal(again.probability, found)
+
+
+def test_the_likeliest_proposal_is_suggested(probabilities):
+    names = probabilities.names
+    cells = [(0, names.index("city")), (1, names.index("state")), (6, names.index("amount")), (2, names.index("city"))]
+    found = probabilities.suggestions(cells)
+    assert [made.text for made in found[:2]] == ["Boston", "TX"]
+    assert found[3].text == "Austin"
+    assert all(0 < made.probability < 1 for made in found)
+    assert "near" in found[0].ways
+    described = probabilities.describe(cells)
+    assert [cell.suggested for cell in described] == [made.text for made in found]
+    assert [cell.repair_probability for cell in described] == [made.probability for made in found]
+    hidden = probabilities.describe(cells[:1], hidden=["city"])[0]
+    assert hidden.suggested is hidden.repair_probability is None
+
+
+def test_one_cell_alone_has_the_suggestion_that_it_has_among_others(probabilities):
+    cells = [(row, c) for row in range(9) for c in range(len(probabilities.names))]
+    together = probabilities.suggestions(cells)
+    assert [probabilities.suggestions([cell])[0] for cell in cells[::5]] == together[::5]

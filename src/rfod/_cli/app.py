@@ -14,6 +14,7 @@ from rfod._cli.commands import check, explain, inspect, report, warm_up
 from rfod._cli.decide import decide
 from rfod._cli.fit import fit
 from rfod._cli.options import with_groups
+from rfod._cli.repair import repair
 from rfod._cli.scan import scan
 from rfod._cli.score import score
 from rfod.exceptions import ParameterError, RFODError
@@ -45,7 +46,7 @@ def start(version: bool = typer.Option(False, "--version", callback=_version, is
     """
 
 
-for command in (scan, decide, fit, score, explain, report, check, inspect, warm_up):
+for command in (scan, repair, decide, fit, score, explain, report, check, inspect, warm_up):
     app.command()(with_groups(command))
 
 

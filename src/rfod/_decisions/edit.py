@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rfod._decisions.texts import cell_texts
 from rfod._table.kinds import NATURAL_KIND, kind_of
 from rfod._table.kinds.base import ColumnFormat, trimmed
 from rfod._table.table import Table
@@ -33,7 +34,9 @@ def edited(table: Table, name: str, changes: Changes) -> tuple[Table, dict[int, 
     picked = np.array(rows, dtype=np.int64)[kept]
     values = read.filter(pa.array(kept))
     written = None if name not in table.texts else _put(table.texts[name], picked, wanted.filter(pa.array(kept)))
-    return table.with_column(name, _put(column, picked, values), written), refused
+    shown = cell_texts(table, name, picked)
+    before = dict(zip(picked.tolist(), shown, strict=True))
+    return table.with_column(name, _put(column, picked, values), written, before), refused
 
 
 def _read(table: Table, name: str, texts: pa.ChunkedArray, held: pa.DataType) -> pa.ChunkedArray:

@@ -63,6 +63,11 @@ class ColumnProfile:
         """The frequent values by their hashes."""
         return dict(zip(hash_rows(code_points(self.frequent)).tolist(), self.frequent, strict=True))
 
+    @cached_property
+    def frequent_set(self) -> frozenset[str]:
+        """The frequent values."""
+        return frozenset(self.frequent)
+
 
 @dataclass(frozen=True, eq=False)
 class Profile:

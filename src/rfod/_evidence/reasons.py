@@ -6,20 +6,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from rfod._evidence.collect import Collected
 from rfod._evidence.form import MARKS, NO_LETTER, marks_of
 from rfod._evidence.inputs import CELL_INPUTS, ColumnInputs
 from rfod._evidence.numbers import best_unit
 from rfod._evidence.profile import FACTS
+from rfod._evidence.proposals import written_category
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
-from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
-from rfod._table.kinds import kind_of
-from rfod._table.kinds.base import ColumnFormat
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
 _GRAMS = {
@@ -33,7 +30,6 @@ NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expecte
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
 Said = tuple[str, str]  # text and sort of a reason
 NOTHING: Said = ("", "")
-MOST_FORMS = 20  # of a truth value that are looked at, the most frequent
 
 
 @dataclass(frozen=True)
@@ -161,16 +157,6 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     ]
     text = f"{rows} with {' and '.join(shared)} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
     return text, f"differs from other rows with the same {' and '.join(column.name for column in by)}"
-
-
-def written_category(collected: Collected, column: Column, c: int, code: int) -> str:
-    """A category as the column writes it: truth values as yes and no, or 1 and 0."""
-    text = value_text(column, np.array([code], dtype=np.int32))[0]
-    if column.kind == "boolean":
-        texts = pa.chunked_array([pa.array(collected.profile.columns[c].frequent[:MOST_FORMS], pa.large_string())])
-        meant = kind_of("boolean").parse(texts, ColumnFormat("boolean")).to_pylist()
-        return next((t for t, m in zip(texts.to_pylist(), meant, strict=True) if m is (text == "true")), text)
-    return text
 
 
 def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:

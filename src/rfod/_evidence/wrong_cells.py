@@ -17,7 +17,7 @@ from rfod._evidence.decision import Decision, load_decision, suspects_of
 from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
-from rfod._evidence.suggest import suggest
+from rfod._evidence.repair import Repairs, Suggestion
 from rfod._evidence.texts import Floats
 from rfod._model.executor import Threads
 from rfod._model.judged import JudgedTable
@@ -53,6 +53,8 @@ class WrongCell:
     """One sentence, with the counts behind it."""
     sort: str
     """In which way it is wrong, after the name of its column: "is not a number". Cells of one pattern have one sort."""
+    repair_probability: float | None = None
+    """That what is suggested is the right value; None where nothing is."""
 
     @property
     def sentence(self) -> str:
@@ -149,14 +151,24 @@ class CellProbabilities:
         order = np.lexsort((columns, rows, -self.probability[rows, columns]))
         return np.stack([rows[order], columns[order]], axis=1)
 
+    @cached_property
+    def repairs(self) -> Repairs:
+        """What to put in the place of cells."""
+        return Repairs(self.collected, self.probability)
+
+    def suggestions(self, cells: Sequence[tuple[int, int]]) -> list[Suggestion | None]:
+        """What to put in the place of cells, given by row and column; None where nothing can be said."""
+        return self.repairs.suggestions(cells)
+
     def describe(self, cells: Iterable[Sequence[int]], hidden: Collection[str] = ()) -> list[WrongCell]:
         """Cells, given by row and column, with their reasons; values of `hidden` columns are not told."""
         wanted = [(int(row), int(column)) for row, column in cells]
         by_column = sorted(range(len(wanted)), key=lambda place: wanted[place][1])  # inputs are made by column
-        found = {place: self._describe(*wanted[place], hidden) for place in by_column}
+        suggested = self.suggestions(wanted)
+        found = {place: self._describe(*wanted[place], suggested[place], hidden) for place in by_column}
         return [found[place] for place in range(len(wanted))]
 
-    def _describe(self, row: int, c: int, hidden: Collection[str]) -> WrongCell:
+    def _describe(self, row: int, c: int, instead: Suggestion | None, hidden: Collection[str]) -> WrongCell:
         column = self.collected.written.columns[c]
         code = int(column.codes[row])
         groups = self._weighed_groups(row, c)
@@ -165,17 +177,19 @@ class CellProbabilities:
             row=row,
             column=column.name,
             observed=None if code < 0 else column.values[code],
-            suggested=suggest(self.collected, self._judged, row, c, [reason.group for reason in reasons]),
+            suggested=None if instead is None else instead.text,
             probability=float(self.probability[row, c]),
             kind=reasons[0].group,
             evidence=tuple(reason.group for reason in reasons),
             reason=_sentence(column.name, None if code < 0 else column.values[code], reasons),
             sort=reasons[0].sort or "does not fit the other cells",
+            repair_probability=None if instead is None else instead.probability,
         )
         if column.name not in hidden:
             return found
         sort = "is not what was expected"
-        return replace(found, observed=HIDDEN, suggested=None, reason=f"{one_line(column.name)} {sort}", sort=sort)
+        reason = f"{one_line(column.name)} {sort}"
+        return replace(found, observed=HIDDEN, suggested=None, repair_probability=None, reason=reason, sort=sort)
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
         """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
@@ -224,8 +238,11 @@ def judge_cells(
     of_columns = found.collected.written.place
     place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
     chance = found.probability[at, place[columns]]
-    cells = zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True)
-    return chance, [found.describe([(row, c)])[0].suggested if worth else None for row, c, worth in cells]
+    cells = list(zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True))
+    worthy = [(row, c) for row, c, worth in cells if worth]
+    suggested = dict(zip(worthy, found.suggestions(worthy), strict=True))
+    made = (suggested.get((row, c)) for row, c, _ in cells)
+    return chance, [None if instead is None else instead.text for instead in made]
 
 
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:

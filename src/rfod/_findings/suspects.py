@@ -15,7 +15,7 @@ from rfod._findings.patterns import Pattern
 # One line per cell; docs/formats.md says what each field means.
 SUSPECT_FIELDS = pa.schema(
     [(name, pa.string()) for name in ("column", "observed", "suggested")]
-    + [("probability", pa.float64())]
+    + [("probability", pa.float64()), ("repair_probability", pa.float64())]
     + [(name, pa.string()) for name in ("kind", "evidence", "reason", "version")]
 )
 
@@ -63,6 +63,7 @@ def suspect_arrays(cells: Sequence[WrongCell], version: str) -> dict[str, pa.Arr
         "observed": [cell.observed for cell in cells],
         "suggested": [cell.suggested for cell in cells],
         "probability": [cell.probability for cell in cells],
+        "repair_probability": [cell.repair_probability for cell in cells],
         "kind": [cell.kind for cell in cells],
         "evidence": [", ".join(cell.evidence) for cell in cells],
         "reason": [cell.reason for cell in cells],

@@ -129,12 +129,17 @@ class TextSource(Source):
         self._path = path
         self._stream: FileStream | None = None
         self._n_bytes = file_size(path) if isinstance(path, str) else None
+        self.encoding = "utf-8"
+        """Of the text, known when all of it is read."""
 
     @contextmanager
     def open_text(self) -> Iterator[Utf8Stream]:
         """The text, to be read once."""
         with open_bytes(self._path) as self._stream:
-            yield Utf8Stream(unpack(self._stream), self.name, self.options.encoding, self.notes, self.options.strict)
+            stream = unpack(self._stream)
+            text = Utf8Stream(stream, self.name, self.options.encoding, self.notes, self.options.strict)
+            yield text
+            self.encoding = text.encoding
 
     def progress(self) -> tuple[int, int | None]:
         """Bytes as they are stored."""
@@ -203,6 +208,11 @@ class Utf8Stream(ChunkStream):
         """Whether all was ASCII so far, so that the encoding does not matter yet."""
         self._decoder = self._make_decoder("strict" if strict or self._is_undecided else _MARK)
         super().__init__(self._decoded(itertools.chain([first[len(mark) :]], iter(self._read, b""))))
+
+    @property
+    def encoding(self) -> str:
+        """Of the text, as far as it was read; without a byte order mark."""
+        return self._encoding
 
     def sample(self) -> tuple[str, bool]:
         """The first part of the text, which stays to be read, and whether that is all."""

@@ -336,4 +336,6 @@ def match_columns(schema: Schema, table: Table) -> Table:
         )
     elif table.has_names:
         warnings.warn("X has feature names, but RFOD was fitted without feature names", UserWarning, stacklevel=2)
-    return replace(table, names=schema.names, has_names=schema.has_names, texts={})
+    new_name = dict(zip(table.names, schema.names, strict=True))
+    before = {new_name[name]: cells for name, cells in table.before.items()}
+    return replace(table, names=schema.names, has_names=schema.has_names, texts={}, before=before)

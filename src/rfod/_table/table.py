@@ -29,6 +29,8 @@ LONG_INTEGER = r"^-?[0-9]{16,}$"  # text of an integer that a float64 may not ho
 
 Read = Callable[[int, str, bool], Any]
 Build = Callable[[pa.Table, bool], Any]
+Fill = Callable[[Mapping[int, tuple[Sequence[int], Sequence[Any]]]], Any]
+"""The caller's own table with other values in some rows of some columns, given by their position."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class Table:
     """Columns that a source parsed from text, as they were written."""
     readings: Mapping[str, ColumnFormat | None] | None = field(default=None, repr=False, compare=False)
     """How a source parsed its columns of text, None for those that stay text; None where no source decided."""
+    before: Mapping[str, Mapping[int, str | None]] = field(default_factory=dict, repr=False, compare=False)
+    """What stood in cells that were given other values, per column and position of the row; None for a gap."""
+    _fill: Fill | None = field(default=None, repr=False, compare=False)
 
     def column(self, name: str, *, mixed_as_text: bool = False) -> pa.ChunkedArray:
         """The column as Arrow, converted now; null stands for every library's missing value, NaN included.
@@ -86,15 +91,34 @@ class Table:
         texts = {name: column.take(picked) for name, column in self.texts.items()}
         return replace(self, n_rows=len(rows), _read=read_some, texts=texts)
 
-    def with_column(self, name: str, column: pa.ChunkedArray, written: pa.ChunkedArray | None = None) -> Table:
-        """The same table with other values in a column, and what was written there where that was text."""
+    def with_column(
+        self,
+        name: str,
+        column: pa.ChunkedArray,
+        written: pa.ChunkedArray | None = None,
+        before: Mapping[int, str | None] | None = None,
+    ) -> Table:
+        """The same table with other values in a column, and what was written there where that was text. `before` are
+        the rows that changed, and what they held."""
         place, read = self.names.index(name), self._read
 
         def read_other(index: int, name: str, mixed_as_text: bool) -> Any:
             return column if index == place else read(index, name, mixed_as_text)
 
         texts = self.texts if written is None else {**self.texts, name: written}
-        return replace(self, _read=read_other, texts=texts)
+        changed = {**self.before, name: {**(before or {}), **self.before.get(name, {})}}
+        return replace(self, _read=read_other, texts=texts, before=changed)
+
+    def native(self) -> Any:
+        """The table in the library it came from, with its types and index, and with the values that cells were given;
+        an array for arrays and lists."""
+        assert self._fill is not None
+        changes = {}
+        for name, cells in self.before.items():
+            rows = sorted(cells)
+            values = self.column(name, mixed_as_text=True).take(pa.array(rows, pa.int64()))
+            changes[self.names.index(name)] = (rows, values.to_pylist())
+        return self._fill(changes)
 
     def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.
@@ -230,7 +254,43 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
             built.index = frame.to_native().index
         return built
 
-    return Table(names, len(frame), True, read, build)
+    def fill(changes: Mapping[int, tuple[Sequence[int], Sequence[Any]]]) -> Any:
+        if backend.is_pyarrow():
+            table = frame.to_native()
+            for index, (rows, values) in changes.items():
+                table = table.set_column(index, table.field(index), _refilled(table.column(index), rows, values))
+            return table
+        filled = [_scattered(columns[index], rows, values) for index, (rows, values) in changes.items() if rows]
+        return frame.with_columns(*filled).to_native() if filled else frame.clone().to_native()
+
+    return Table(names, len(frame), True, read, build, _fill=fill)
+
+
+def _refilled(column: pa.ChunkedArray, rows: Sequence[int], values: Sequence[Any]) -> pa.ChunkedArray:
+    """The same for a column of Arrow."""
+    held = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    plain, source = column.cast(held), np.arange(len(column))
+    source[list(rows)] = len(column) + np.arange(len(rows))
+    together = pa.chunked_array([*plain.chunks, pa.array(list(values), held)], held)
+    return together.take(pa.array(source)).cast(column.type)
+
+
+def _scattered(series: nw.Series[Any], rows: Sequence[int], values: Sequence[Any]) -> nw.Series[Any]:
+    """A column with other values in some rows, in its own type where that can hold them."""
+    native, backend = series.to_native(), series.implementation
+    if backend.is_pandas_like():
+        if None in values and native.dtype.kind in "iub":
+            native = native.astype("boolean" if native.dtype.kind == "b" else "Int64")
+        if str(native.dtype) == "category":
+            new = [value for value in dict.fromkeys(values) if value is not None and value not in native.cat.categories]
+            native = native.cat.add_categories(new)
+        native = native.copy()
+        native.iloc[list(rows)] = type(native)(list(values), dtype=native.dtype).array
+        return nw.from_native(native, series_only=True)
+    if series.dtype == nw.Categorical:
+        text = series.cast(nw.String)
+        return text.scatter(list(rows), list(values)).cast(nw.Categorical)
+    return series.scatter(list(rows), list(values))
 
 
 def _from_array(array: NDArray[Any]) -> Table:
@@ -244,7 +304,15 @@ def _from_array(array: NDArray[Any]) -> Table:
     def read(index: int, name: str, mixed_as_text: bool) -> Any:
         return _array_column(array[:, index], name, mixed_as_text)
 
-    return Table(names, n_rows, False, read, _build_without_library)
+    def fill(changes: Mapping[int, tuple[Sequence[int], Sequence[Any]]]) -> Any:
+        filled = array.copy()
+        for index, (rows, values) in changes.items():
+            if None in values and filled.dtype.kind in "iub":
+                filled = filled.astype(np.float64)
+            filled[list(rows), index] = values
+        return filled
+
+    return Table(names, n_rows, False, read, _build_without_library, _fill=fill)
 
 
 def _shape_message(n_dimensions: int) -> str:

@@ -97,5 +97,9 @@ class Suspects:
             "observed": [optional(cell.observed) for cell in self.cells],
             "suggested": [optional(cell.suggested) for cell in self.cells],
             "probability": [float(f"{cell.probability:.4f}") for cell in self.cells],
+            "repair": [
+                None if cell.repair_probability is None else float(f"{cell.repair_probability:.4f}")
+                for cell in self.cells
+            ],
             "because": [printable(cell.because, LONGEST_SENTENCE) for cell in self.cells],
         }

@@ -86,6 +86,7 @@ const WRONG_LINES = 25;
 const wrongState = { sort: null, down: true, pattern: null, query: "", least: 0.5, page: 0 };
 let wrongShown = [];
 const likely = (p) => p >= 0.995 ? "over 0.99" : p.toFixed(2);
+const rightText = (k) => wrong.repair[k] === null ? "" : ` (right with probability ${likely(wrong.repair[k])})`;
 const observedText = (k) => wrong.observed[k] === null ? "missing" : wrong.observed[k];
 const wrongHeadings = [
   { name: data.key !== null ? data.key : findings.line.length ? "Line" : "Row", of: (k) => data.key !== null ? findings.key[wrong.finding[k]] : findings.row[wrong.finding[k]] },
@@ -103,7 +104,7 @@ function wrongLine(k) {
     cell(wrongHeadings[0].name, "value", open),
     cell("Column", "value", told(wrong.column[k])),
     cell("Observed", "value observed", told(observedText(k))),
-    cell("Suggested", "value suggested", wrong.suggested[k] === null ? "–" : told(wrong.suggested[k])),
+    cell("Suggested", "value suggested", wrong.suggested[k] === null ? "–" : make("span", { title: rightText(k).trim() }, told(wrong.suggested[k]))),
     cell("Probability", "number", make("span", { class: "surprise" }, meter(wrong.probability[k], wrong.probability[k] >= wrong.limit ? "hot" : null), likely(wrong.probability[k]))),
     cell("Why", "reason", told(wrong.because[k])));
 }
@@ -443,7 +444,7 @@ function article(c, mended) {
 function wrongNote(k) {
   const sure = wrong.probability[k] >= wrong.limit ? "Wrong" : "Worth a check";
   const note = make("p", { class: "wrong-note" }, make("strong", {}, `${sure} (probability ${likely(wrong.probability[k])}): `), told(wrong.column[k]), " is ", told(observedText(k), "observed-word"));
-  if (wrong.suggested[k] !== null) note.append(", suggested ", told(wrong.suggested[k], "suggested-word"));
+  if (wrong.suggested[k] !== null) note.append(", suggested ", told(wrong.suggested[k], "suggested-word"), rightText(k));
   note.append(make("br"), told(wrong.because[k]));
   return note;
 }

@@ -1,0 +1,222 @@
+"""What `rfod repair` reads of an earlier run and writes: the table, and the log of its changes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from rfod._cli.console import Reporter, shown
+from rfod._cli.findings import place_fields
+from rfod._decisions.texts import cell_texts, comparable
+from rfod._evidence.wrong_cells import probability_text
+from rfod._findings.changes import CHANGE_FIELDS, Change, change_arrays, with_changes
+from rfod._findings.findings import RowLabels
+from rfod._io.columnar import ColumnarSource
+from rfod._io.delimited import DelimitedSource
+from rfod._io.interface import InputError, OutputError, ReadOptions
+from rfod._io.locations import check_not_input, open_source
+from rfod._io.records import JsonSource
+from rfod._io.rewrite import rewrite, write_bytes
+from rfod._io.source import Batch, Source, read_all
+from rfod._io.text import plain_name
+from rfod._io.write import check_target, format_of, open_sink
+from rfod._table.edits import Edit, Refusal
+from rfod._table.encode import one_line
+
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dat")
+LINE_ENDINGS = (".jsonl", ".ndjson")
+
+
+def log_of(output: str) -> str:
+    """Where the change log goes: orders.changes.csv beside orders.csv.gz."""
+    plain = Path(plain_name(output))
+    return str(plain.with_name(f"{plain.stem}.changes.csv"))
+
+
+def changes_schema(key_type: pa.DataType | None) -> pa.Schema:
+    """One line per changed cell."""
+    return pa.schema([*place_fields(key_type), *CHANGE_FIELDS])
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that are written."""
+
+    table: str
+    log: str
+    given: str | None
+    """The table that is repaired; None for the answer of a query."""
+
+    def check(self, inputs: Sequence[str | None]) -> None:
+        """Raise `OutputError` before anything is read for files that cannot be written, or that are inputs."""
+        for path in (self.table, self.log):
+            if path == "-":
+                raise typer.BadParameter("a file is needed, not stdout.", param_hint="--output")
+            check_target(path)
+            check_not_input(path, [place for place in (self.given, *inputs) if place is not None])
+        format_of(self.log)
+        if Path(self.table).resolve() == Path(self.log).resolve():
+            raise OutputError(f"{self.log} is the output, too. Hint: --log names another file.")
+        ending = Path(plain_name(self.table)).suffix.lower()
+        if ending not in (*TEXT_ENDINGS, *LINE_ENDINGS):
+            format_of(self.table)
+
+    def check_format(self, source: Source, batch: Batch) -> None:
+        """Raise `OutputError` for a format that this table cannot be written in."""
+        if not self._keeps_bytes(source, batch):
+            format_of(self.table)
+
+    def _keeps_bytes(self, source: Source, batch: Batch) -> bool:
+        """Whether the input is text that comes back as it was but for the changed fields."""
+        ending = Path(plain_name(self.table)).suffix.lower()
+        if batch.lines is None:
+            return False
+        if isinstance(source, DelimitedSource):
+            return ending in TEXT_ENDINGS
+        is_array = len(set(batch.lines.tolist())) < len(batch.lines)
+        return isinstance(source, JsonSource) and ending in LINE_ENDINGS and not is_array and not _is_array(self.given)
+
+    def write(
+        self, source: Source, batch: Batch, changes: Sequence[Change], labels: RowLabels
+    ) -> tuple[list[Change], list[Refusal]]:
+        """Write the table with its changes, then the log; the changes that were made, and those that were not."""
+        if self._keeps_bytes(source, batch):
+            rewritten = rewrite(source, str(self.given), batch, [change.edit for change in changes])
+            refused = rewritten.refused
+            write_bytes(self.table, rewritten.data)
+        else:
+            rows, refused = _typed(source, self.given, batch, changes)
+            with open_sink(self.table, rows.schema) as write:
+                write(rows)
+        left = {refusal.edit for refusal in refused}
+        made = [change for change in changes if change.edit not in left]
+        log = pa.table(change_arrays(made, labels), schema=changes_schema(labels.key_type))
+        with open_sink(self.log, log.schema) as write:
+            write(log)
+        return made, refused
+
+
+def _is_array(path: str | None) -> bool:
+    return path is not None and Path(plain_name(path)).suffix.lower() == ".json"
+
+
+def _typed(
+    source: Source, given: str | None, batch: Batch, changes: Sequence[Change]
+) -> tuple[pa.Table, list[Refusal]]:
+    """The table by value, in the types that it has."""
+    rows = batch.rows
+    if isinstance(source, ColumnarSource) and given is not None and Path(given).is_file() and given.endswith("parquet"):
+        rows = pq.read_table(given)  # with the metadata of its schema
+    repaired, refused = with_changes(batch.table, changes)
+    for name in repaired.before:
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        rows = rows.set_column(place, field, repaired.column(name).cast(field.type))
+    return rows, refused
+
+
+# ---------------------------------------------------------------------------------------------------- an earlier run
+
+
+def read_log(path: str) -> list[dict[str, Any]]:
+    """The lines of a change log."""
+    try:
+        file_format = format_of(path)
+        if file_format == "parquet":
+            return list(pq.read_table(path).to_pylist())
+        text = Path(path).read_text(encoding="utf-8")
+        if file_format == "jsonl":
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            found = [
+                {name: value or None for name, value in line.items()} for line in csv.DictReader(text.splitlines(True))
+            ]
+        needed = {"row", "line", "column", "before", "after"}
+        if any(not needed <= set(line) for line in found):
+            raise ValueError("it lacks one of " + ", ".join(sorted(needed)))
+        return found
+    except (OSError, ValueError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} is no change log ({str(reason)[:100]}). Hint: rfod repair writes one.") from error
+
+
+@contextmanager
+def undone(
+    source: Source, batch: Batch, table: str | None, log: str | None, options: ReadOptions, reporter: Reporter
+) -> Iterator[tuple[Batch, frozenset[tuple[int, str]]]]:
+    """The table as it was before the changes of an earlier run, and the cells that these changed."""
+    if log is None:
+        yield batch, frozenset()
+        return
+    edits = _earlier(batch, read_log(log), reporter)
+    settled = frozenset((edit.row, edit.column) for edit in edits)
+    if not isinstance(source, DelimitedSource | JsonSource) or batch.lines is None or _is_array(table):
+        before, _ = _typed(source, table, batch, [_as_change(edit) for edit in edits])
+        yield Batch(before, batch.first_row, batch.lines, readings=batch.readings), settled
+        return
+    rewritten = rewrite(source, str(table), batch, edits)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(plain_name(str(table))).name
+        path.write_bytes(rewritten.data)
+        judged = read_all(open_source(str(path), options))
+    if judged.rows.num_rows != batch.rows.num_rows:
+        raise InputError(f"{log}: its changes do not belong to {table}. Hint: repair the table without --done.")
+    yield judged, settled
+
+
+def _as_change(edit: Edit) -> Change:
+    return Change(edit.row, edit.column, None, edit.text, "", None)
+
+
+def _earlier(batch: Batch, lines: Sequence[dict[str, Any]], reporter: Reporter) -> list[Edit]:
+    """What takes the changes of a log back; those whose new value is not found are noted."""
+    table = batch.table
+    row_of = {} if batch.lines is None else {line: row for row, line in enumerate(batch.lines.tolist())}
+    texts: dict[str, list[str | None]] = {}
+    edits, n_lost = [], 0
+    for line in lines:
+        name = str(line["column"])
+        row = row_of.get(int(line["line"])) if row_of and line["line"] else int(line["row"] or 0)
+        if name in table.names and name not in texts:
+            texts[name] = cell_texts(table, name)
+        if (
+            row is None
+            or name not in texts
+            or not 0 <= row < table.n_rows
+            or comparable(texts[name][row]) != comparable(line["after"])
+        ):
+            n_lost += 1
+        else:
+            edits.append(Edit(row, name, line["before"]))
+    if n_lost:
+        reporter.note(f"{n_lost:,} change{'s' if n_lost > 1 else ''} of the log not found in the table.")
+    return edits
+
+
+# ------------------------------------------------------------------------------------------------------ on a terminal
+
+
+def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels, most: int, log: str) -> None:
+    """The first changes, in the order of the table."""
+    for change in changes[:most]:
+        place = f"row {change.row:,}" if labels.lines is None else f"line {int(labels.lines[change.row]):,}"
+        before = "missing" if change.before is None else one_line(change.before)
+        after = "missing" if change.after is None else one_line(change.after)
+        text = Text(shown(f"{place}, {one_line(change.column)}: "), style="bold")
+        text += Text(shown(before), style="red") + Text(" → ") + Text(shown(after), style="green")
+        chance = "decided" if change.probability is None else f"probability {probability_text(change.probability)}"
+        console.print(text + Text(f" ({chance})"), soft_wrap=True)
+    if len(changes) > most:
+        console.print(f"... and {len(changes) - most:,} more in {log}", soft_wrap=True)
