@@ -110,7 +110,10 @@ def score(
                     "rule": rule.words(),
                     "notes": reporter.notes,
                     **({} if fail_above_cells is None else {"n_wrong": answers.n_wrong}),
-                    "findings": [finding_json(finding) for finding in answers.findings[: answers.n_flagged]],
+                    "findings": [
+                        finding_json(finding, answers.worst.prints[finding.row])
+                        for finding in answers.findings[: answers.n_flagged]
+                    ],
                 }
             )
         elif output != "-" and not quiet:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
+from rfod._diff.findings import row_fingerprints
 from rfod._evidence.wrong_cells import WRONG
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule, StreamRule
@@ -47,6 +48,8 @@ class WorstRows:
     n_wanted: int
     heap: list[tuple[float, int, Batch]] = field(default_factory=list)
     """Score, minus the number of the row, the row."""
+    prints: dict[int, str] = field(default_factory=dict)
+    """Fingerprints of the rows that were explained, by their numbers."""
 
     def add(self, found: Detection, batch: Batch) -> None:
         """Offer the rows of a batch."""
@@ -73,6 +76,7 @@ class WorstRows:
         known = None if own is None else own.find(numbers)
         found = detect(model, together.table, key=key, lines=together.lines, n_jobs=jobs, known=known)
         explained = found.explain_rows(None)
+        self.prints = dict(zip(numbers.tolist(), row_fingerprints(found, np.arange(len(found))), strict=True))
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 

@@ -56,6 +56,17 @@ class Prepared:
     features: tuple[Feature, ...]
     predictors: Predictors
 
+    @classmethod
+    def of(cls, schema: Schema, encoded: Sequence[NDArray[Any]], features: tuple[Feature, ...]) -> Prepared:
+        """From encoded columns and the features that they are split by."""
+        predictors = Predictors(
+            codes=bin_table(features, encoded),
+            is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
+            n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
+            column=np.array([feature.column for feature in features], dtype=np.int64),
+        )
+        return cls(schema, encoded, features, predictors)
+
 
 def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int) -> Prepared:
     """Infer the schema of a table, encode and bin its columns."""
@@ -69,13 +80,7 @@ def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
             "Hint: fit the model to fewer columns."
         )
-    predictors = Predictors(
-        codes=bin_table(features, encoded),
-        is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
-        n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
-        column=np.array([feature.column for feature in features], dtype=np.int64),
-    )
-    return Prepared(schema, encoded, features, predictors)
+    return Prepared.of(schema, encoded, features)
 
 
 def train(
