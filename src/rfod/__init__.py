@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck, self_check
+    from rfod._diff.columns import ColumnChange
+    from rfod._diff.diff import TableDiff, diff
+    from rfod._diff.findings import FindingChange
     from rfod._evidence.wrong_cells import WrongCell
     from rfod._findings.conditions import Condition
     from rfod._findings.explanations import CellExplanation, RowExplanation
@@ -30,10 +33,12 @@ if TYPE_CHECKING:
 __all__ = [
     "RFOD",
     "CellExplanation",
+    "ColumnChange",
     "ColumnMismatchError",
     "ColumnWarning",
     "Condition",
     "Detection",
+    "FindingChange",
     "ModelFormatError",
     "ParameterError",
     "Pattern",
@@ -41,9 +46,11 @@ __all__ = [
     "RowExplanation",
     "SchemaError",
     "SelfCheck",
+    "TableDiff",
     "TableRegularity",
     "WrongCell",
     "__version__",
+    "diff",
     "load",
     "scan",
     "self_check",
@@ -53,6 +60,9 @@ __all__ = [
 # Where each public name lives. A name is imported when it is first used, so that `import rfod` takes no time.
 _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck", "self_check"),
+    "rfod._diff.columns": ("ColumnChange",),
+    "rfod._diff.diff": ("TableDiff", "diff"),
+    "rfod._diff.findings": ("FindingChange",),
     "rfod._evidence.wrong_cells": ("WrongCell",),
     "rfod._findings.conditions": ("Condition",),
     "rfod._findings.explanations": ("CellExplanation", "RowExplanation"),

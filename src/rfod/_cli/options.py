@@ -34,6 +34,12 @@ FAIL_ABOVE_CELLS = typer.Option(
     min=0,
     help="Exit with 3 if more than N cells are wrong (probability 0.9 and more).",
 )
+BASELINE = typer.Option(
+    None,
+    "--baseline",
+    metavar="FILE",
+    help="Findings of an earlier run (-o, --cells -o or --json): say which are new, and exit with 3 if any are.",
+)
 CELLS = typer.Option(False, "--cells", help="Write the cells of the findings instead of the rows.")
 CSV_SAFE = typer.Option(
     False,

@@ -39,6 +39,7 @@ def score(
     choosing: Choosing,
     fail_above: float | None = options.FAIL_ABOVE,
     fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
+    baseline: str | None = options.BASELINE,
     reading: Reading,
     batch_rows: int = options.BATCH,
     jobs: int = options.JOBS,
@@ -53,10 +54,12 @@ def score(
 
     from rich.text import Text
 
+    from rfod._cli.baseline import Baseline
     from rfod._cli.console import Reporter, shown, stdout_console
     from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, one_source, open_model
     from rfod._cli.streaming import Answers, judge_source, targets_for
+    from rfod._io.interface import InputError
     from rfod._io.locations import expand
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
@@ -66,15 +69,28 @@ def score(
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     if engine is not None and (len(tables or ()) != 1 or output in (None, "-")):
         raise typer.BadParameter("name one table and a directory (-o DIRECTORY).", param_hint="--engine")
+    if baseline is not None and engine is not None:
+        raise typer.BadParameter("it does not go with --engine.", param_hint="--baseline")
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
-    targets = [] if engine is not None else targets_for(places, output, cells, [model, *(tables or [])])
+    if baseline is not None and len(places) > 1:
+        raise typer.BadParameter(f"one table is compared with it, but {len(places):,} came.", param_hint="--baseline")
+    inputs = [model, *(tables or []), *([] if baseline is None else [baseline])]
+    targets = [] if engine is not None else targets_for(places, output, cells, inputs)
+    known = None if baseline is None else Baseline(baseline, key)
     reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}
     if fitted.profile is not None and (cells or fail_above_cells is not None):
         needed |= set(fitted.profile.names)  # columns without a forest are judged too
-    read_options = as_model_reads(fitted, read_options, needed if key is None else needed | {key})
+    if known is not None and known.file.level == "cells" and fitted.profile is None:
+        raise InputError(
+            f"{model} keeps no evidence, so cells have no probability to compare with {baseline}. "
+            "Hint: fit it without --no-evidence, or give findings that are rows."
+        )
+    is_written = engine is None and (output is not None or as_json or known is not None)  # with fingerprints, of all
+    columns = None if is_written else needed if key is None else needed | {key}
+    read_options = as_model_reads(fitted, read_options, columns)
     if engine is not None:
         from rfod._cli.directory import score_directory
 
@@ -99,7 +115,7 @@ def score(
     for place, target in zip(places, targets, strict=True):
         source = one_source(place if tables else None, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None)
+        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None, known)
         judge_source(fitted, source, key, answers, reporter, jobs)
         if as_json:
             summaries.append(
@@ -110,6 +126,7 @@ def score(
                     "rule": rule.words(),
                     "notes": reporter.notes,
                     **({} if fail_above_cells is None else {"n_wrong": answers.n_wrong}),
+                    **({} if known is None else {"baseline": known.to_json()}),
                     "findings": [
                         finding_json(finding, answers.worst.prints[finding.row])
                         for finding in answers.findings[: answers.n_flagged]
@@ -120,6 +137,8 @@ def score(
             if len(places) > 1:
                 stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)
             print_findings(stdout_console(), answers.findings, answers.n_flagged, rule, target)
+            if known is not None:
+                known.print(stdout_console(), show_rows)
         reporter.say(
             f"{source.name}: {answers.n_rows:,} rows judged; {answers.n_flagged:,} flagged "
             f"({answers.n_flagged / answers.n_rows:.2%}; {rule.words()})."
@@ -131,5 +150,5 @@ def score(
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))
     reporter.say(f"{reporter.times()}.")
-    if is_above:
+    if is_above or (known is not None and known.n_new):
         raise typer.Exit(FINDINGS_ABOVE)

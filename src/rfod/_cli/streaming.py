@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
@@ -95,6 +96,7 @@ class Answers(ExitStack):
         n_shown: int,
         csv_safe: bool = False,
         count_wrong: bool = False,
+        known: Baseline | None = None,
     ) -> None:
         super().__init__()
         self._rule = StreamRule(rule)
@@ -103,7 +105,7 @@ class Answers(ExitStack):
         self._waiting: Any = None
         self._schema = pa.schema([])
         self.worst = WorstRows(n_shown)
-        self._count_wrong = count_wrong
+        self._count_wrong, self._known = count_wrong, known
         self.n_rows = self.n_flagged = self.n_wrong = 0
         self.findings: list[RowExplanation] = []
         """Highest score first; the highest rows where there is no finding."""
@@ -115,6 +117,10 @@ class Answers(ExitStack):
         if self._count_wrong:
             self.n_wrong += int(np.count_nonzero(found.cell_probability >= WRONG))
         self.worst.add(found, batch)
+        if self._known is not None and self._known.file.level == "cells":
+            self._known.add_cells(found, found.suspects(WRONG))
+        elif self._known is not None:
+            self._known.hold_rows(found, candidates)
         if self._output is None:
             return
         table = cells_table(found, np.flatnonzero(candidates)) if self._cells else rows_table(found, candidates)
@@ -144,6 +150,8 @@ class Answers(ExitStack):
         """All batches have been added: decide, and finish the file."""
         self._rule.settle()
         self.n_flagged = self._rule.n_flagged
+        if self._known is not None:
+            self._known.settle(self._rule)
         if self._waiting is None:
             return
         self._writer.close()

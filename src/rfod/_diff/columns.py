@@ -77,6 +77,11 @@ class ColumnChange:
         named = {"distribution": self.distribution, "gaps": self.gaps, "relation": self.relation}
         return {name: test for name, test in named.items() if test is not None}
 
+    def with_test(self, name: str, test: Movement) -> ColumnChange:
+        """The same with another result of a test."""
+        tests: dict[str, Any] = {name: test}
+        return replace(self, **tests)
+
     @property
     def moved(self) -> tuple[str, ...]:
         """Names of the tests by which it moved."""
@@ -159,7 +164,7 @@ def judged_together(changes: Sequence[ColumnChange], level: float) -> list[Colum
     found = list(changes)
     for (number, name), value in zip(places, adjusted.tolist(), strict=True):
         test = replace(changes[number].tests[name], adjusted=value, moved=value <= level)
-        found[number] = replace(found[number], **{name: test})
+        found[number] = found[number].with_test(name, test)
     return found
 
 
@@ -189,11 +194,8 @@ def _numbers(column: Column, own: Sequence[NDArray[Any]]) -> Compared:
     values = np.unique(np.append(before, after))
     shares = [np.searchsorted(side, values, side="right") / len(side) for side in (before, after)]
     at = int(np.argmax(np.abs(shares[0] - shares[1])))
-    limit, middles = (
-        value_text(column, values[[at]])[0],
-        [np.quantile(side, 0.5, method="lower") for side in (before, after)],
-    )
-    middle = value_text(column, np.array(middles))
+    limit = value_text(column, values[[at]])[0]
+    middle = value_text(column, np.array([np.quantile(side, 0.5, method="lower") for side in (before, after)]))
     detail = (
         f"{_percent(shares[1][at])} of the values are at most {limit}, {_percent(shares[0][at])} before; the median is "
         f"{middle[1]}, {middle[0]} before"
@@ -230,8 +232,8 @@ def _categories(column: Column, own: Sequence[NDArray[Any]], tables: tuple[Table
         found = Counter({name: int(n) for name, n in zip(names, counts.tolist(), strict=True) if n})
         unseen = np.flatnonzero(codes == UNSEEN)
         if len(unseen) and table is not None:
-            new = categories_of(table.take(unseen), column)
-            found.update(one_line(str(value)) for value in new if value is not None)
+            unknown = categories_of(table.take(unseen), column)
+            found.update(one_line(str(value)) for value in unknown if value is not None)
         counted.append(found)
     both = counted[0] + counted[1]
     order = sorted(both, key=lambda name: -both[name])
@@ -247,15 +249,15 @@ def _categories(column: Column, own: Sequence[NDArray[Any]], tables: tuple[Table
     if new:
         detail += f"; new: {listed_words([f'{name} ({counted[1][name]:,})' for name in new[:N_NAMED]])}"
         detail += f" and {len(new) - N_NAMED:,} more" if len(new) > N_NAMED else ""
-    n_shown = len(order) if len(order) <= N_BARS + 1 else N_BARS
-    labels, rest = order[:n_shown], [float(share[n_shown:].sum()) for share in shares]
-    bars = [
-        share[:n_shown].tolist() + ([own_rest] if n_shown < len(order) else [])
-        for share, own_rest in zip(shares, rest, strict=True)
-    ]
-    if n_shown < len(order):
-        labels = [*labels, f"{len(order) - n_shown:,} others"]
-    return (effect, p_value), detail, Bars(tuple(labels), tuple(bars[0]), tuple(bars[1]))
+    return (effect, p_value), detail, _category_bars(order, *shares)
+
+
+def _category_bars(names: Sequence[str], before: Floats, after: Floats) -> Bars:
+    """Shares of the most frequent categories, and of the others together."""
+    if len(names) <= N_BARS + 1:
+        return Bars(tuple(names), tuple(before.tolist()), tuple(after.tolist()))
+    shares = [(*side[:N_BARS].tolist(), float(side[N_BARS:].sum())) for side in (before, after)]
+    return Bars((*names[:N_BARS], f"{len(names) - N_BARS:,} others"), shares[0], shares[1])
 
 
 def _percent(share: float) -> str:

@@ -54,6 +54,10 @@ class TableDiff:
     """What the sides are called."""
     _frame: Any = field(default=None, repr=False)
 
+    def named(self, before: str, after: str) -> TableDiff:
+        """The same with other names of its sides."""
+        return replace(self, names=(before, after))
+
     @property
     def moved(self) -> list[ColumnChange]:
         """Columns that moved, the largest effect first; those whose relation alone moved at the end."""
@@ -75,8 +79,8 @@ class TableDiff:
         return [change for change in self.findings if change.status == "resolved"]
 
     def column_frame(self) -> Any:
-        """One line per column and test, as a frame of the tables' library: column, kind, test ("distribution", "gaps" or
-        "relation"), moved, effect, p_value, adjusted, n_before, n_after, n_changed and sentence."""
+        """One line per column and test, as a frame of the tables' library: column, kind, test ("distribution", "gaps"
+        or "relation"), moved, effect, p_value, adjusted, n_before, n_after, n_changed and sentence."""
         lines = [(change, name, test) for change in self.columns for name, test in change.tests.items()]
         sentence = {
             (change.column, name): text
@@ -300,7 +304,7 @@ def _gaps_elsewhere(model: Model, before: Table, after: Table) -> list[ColumnCha
     """The gaps of columns that are not modelled."""
     changes = []
     for name, reason in model.schema.left_out.items():
-        if reason == "ignore" or name not in before.names or name not in after.names:
+        if reason == "ignored" or name not in before.names or name not in after.names:
             continue
         n_missing = [int(np.count_nonzero(cell_hashes(table, name) == 0)) for table in (before, after)]
         test, detail = gap_movement(n_missing[0], before.n_rows, n_missing[1], after.n_rows)

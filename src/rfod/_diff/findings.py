@@ -86,7 +86,7 @@ class FindingChange:
         """The cell and what happened to it."""
         found = self.finding
         if self.column is None:
-            return one_line(found.observed or "")
+            return found.observed or ""
         shown = f"{one_line(self.column)} {_quoted(found.observed)}"
         if self.status == "resolved":
             ends = {
@@ -173,13 +173,9 @@ def compare_lists(before: FindingList, after: FindingList, above: float) -> list
     pairs: list[tuple[Finding | None, Finding | None]] = [
         (before.findings[at] if at >= 0 else None, now) for now, at in zip(after.findings, place.tolist(), strict=True)
     ]
-    pairs += [
-        (earlier, None) for earlier, is_taken in zip(before.findings, taken.tolist(), strict=True) if not is_taken
-    ]
-    changes = [
-        _change(earlier, now, None, *_observed(earlier, now)) for earlier, now in pairs if _counts(earlier, now, above)
-    ]
-    return _ordered(changes)
+    pairs += [(before.findings[at], None) for at in np.flatnonzero(~taken).tolist()]
+    counted = [pair for pair in pairs if _counts(*pair, above)]
+    return _ordered([_change(*pair, None, *_observed(*pair)) for pair in counted])
 
 
 def compare_detections(before: Detection, after: Detection, rows: Positions, above: float) -> list[FindingChange]:

@@ -77,11 +77,13 @@ def match(before: Identities, after: Identities) -> Positions:
 def _by_content(
     before: Identities, after: Identities, picked_before: Positions, picked_after: Positions, found: Positions
 ) -> None:
-    """Match some by their fingerprints."""
+    """Match some by their fingerprints; what has none is not matched."""
+    picked_before = picked_before[before.prints[picked_before].any(axis=1)]
+    picked_after = picked_after[after.prints[picked_after].any(axis=1)]
     _in_order(before.without(None), after.without(None), picked_before, picked_after, found)
-    if not len(before) or not len(after):
+    if not len(picked_before) or not len(picked_after):
         return
-    is_filled = (before.prints[0] != 0) & (after.prints[0] != 0)
+    is_filled = (before.prints[picked_before[0]] != 0) & (after.prints[picked_after[0]] != 0)
     if np.count_nonzero(is_filled) < FEWEST_PARTS:
         return
     for part in np.flatnonzero(is_filled).tolist():

@@ -41,7 +41,8 @@ def sides_of_model(model: Model, table: Table, n_jobs: int | None) -> tuple[Side
     """The training rows of a model, of which it keeps a sample, and the rows of a table."""
     if model.params["trim"]:
         raise ParameterError(
-            "The model was fitted without the rows that score highest (trim), so any table differs from what it keeps.\n"
+            "The model was fitted without the rows that score highest (trim), so any table differs from what it "
+            "keeps.\n"
             "Hint: fit it with trim=0, which is the default, or compare with the table it was fitted to."
         )
     others = read_rows(model, match_columns(model.schema, table))

@@ -1,7 +1,7 @@
 """Fingerprints: what a row holds, as numbers by which it is found again without a key, also after rows moved.
 
-A fingerprint has four parts. The name of a column says which part its values go to, so that a changed value changes one
-part, and so does a column that is added. docs/formats.md has the format; files hold fingerprints, so it must not change.
+A fingerprint has four parts. The name of a column says which part its values go to, so that a changed value changes
+one part, and so does a column that is added. Files hold fingerprints (docs/formats.md), so they must not change.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def cell_hashes(table: Table, name: str) -> Hashes:
     column = plain(table.column(name, mixed_as_text=True))
     is_text = family(column.type) in ("text", "null", "other")
     hashes = _text_hashes(column) if is_text else _number_hashes(read_numbers(column))
-    return np.where(hashes == 0, hashes, mixed(hashes ^ np.uint64(text_hash(name))))
+    return np.asarray(np.where(hashes == 0, hashes, mixed(hashes ^ np.uint64(text_hash(name)))))
 
 
 def _number_hashes(numbers: NDArray[np.float64]) -> Hashes:
     bits = np.ascontiguousarray(numbers + 0.0).view(np.uint64)  # + 0.0: -0.0 is 0.0
-    return np.where(np.isnan(numbers), np.uint64(0), mixed(bits + _ODD))
+    return np.asarray(np.where(np.isnan(numbers), np.uint64(0), mixed(bits + _ODD)))
 
 
 def _text_hashes(column: pa.ChunkedArray) -> Hashes:
@@ -60,7 +60,7 @@ def _text_hashes(column: pa.ChunkedArray) -> Hashes:
     encoded = pc.utf8_trim_whitespace(text).combine_chunks().dictionary_encode()
     known = [text_hash(value) if value else 0 for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
-    return np.array([*known, 0], dtype=np.uint64)[codes]
+    return np.asarray(np.array([*known, 0], dtype=np.uint64)[codes])
 
 
 def fingerprints(table: Table) -> Hashes:
@@ -72,7 +72,7 @@ def fingerprints(table: Table) -> Hashes:
         sums[part] += cell_hashes(table, name)
         is_filled[part] = True
     parts = mixed(sums + _ODD) >> (np.uint64(64) - _BITS)
-    return np.where(is_filled[:, None], np.maximum(parts, np.uint64(1)), np.uint64(0)).T
+    return np.asarray(np.where(is_filled[:, None], np.maximum(parts, np.uint64(1)), np.uint64(0)).T)
 
 
 def fingerprint_texts(prints: Hashes) -> list[str]:
