@@ -14,7 +14,7 @@ from rfod._cli.findings import cells_schema, rows_schema
 from rfod._cli.suspects import scan_cells_schema, scan_rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ("", "scan", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
+COMMANDS = ("", "scan", "fit", "score", "diff", "explain", "report", "check", "inspect", "warm-up")
 _BLOCK = re.compile(r"<!-- help: ?([\w-]*) -->\n```text\n(.*?)```", re.DOTALL)
 
 

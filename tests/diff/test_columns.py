@@ -160,9 +160,8 @@ def test_frames(before: pd.DataFrame) -> None:
     found = rfod.diff(before, made(800, 2).assign(size=7.0), **FEW)
     frame = found.column_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert list(frame) == [
-        "column", "kind", "test", "moved", "effect", "p_value", "adjusted", "n_before", "n_after", "n_changed", "sentence"
-    ]  # fmt: skip
+    assert list(frame)[:7] == ["column", "kind", "test", "moved", "effect", "p_value", "adjusted"]
+    assert list(frame)[7:] == ["n_before", "n_after", "n_changed", "sentence"]
     moved = frame[frame["moved"]]
     assert "size" in set(moved["column"])
     assert moved["sentence"].notna().all()

@@ -105,10 +105,12 @@ class ColumnChange:
         if name == "distribution":
             return f"{column} is distributed otherwise: {self.details[name]} {chance}."
         though = ", though its own distribution did not move" if self.is_relation_only else ""
-        told = f"; told mostly by {listed_words(self.predictors)}" if self.predictors else ""
+        others = (
+            f"the other columns (mostly {listed_words(self.predictors)})" if self.predictors else "the other columns"
+        )
         return (
-            f"{column} no longer goes with the other columns as before{though}: in {test.effect:.0%} of the cases the "
-            f"later cell is further from what they lead to expect, 50% where nothing changed {chance}{told}."
+            f"{column} no longer goes with {others} as before{though}: a later cell is further from what they lead to "
+            f"expect in {test.effect:.0%} of the cases, 50% where nothing changed {chance}."
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -72,8 +72,9 @@ def _names(path: str, ending: str) -> list[str]:
         with pa_csv.open_csv(path, parse_options=pa_csv.ParseOptions(newlines_in_values=True)) as reader:
             return list(reader.schema.names)
     with Path(path).open(encoding="utf-8") as file:
-        first = json.loads(file.readline() or "null")
-    return list(first) if isinstance(first, dict) else []
+        first = file.readline()
+    record = json.loads(first) if first else dict.fromkeys(_CELLS)  # a file of no lines lists no findings
+    return list(record) if isinstance(record, dict) else []
 
 
 def _level_of(names: Sequence[str]) -> Level | None:
@@ -93,13 +94,14 @@ def read_findings(path: str) -> FindingsFile:
             if not Path(here).is_file():
                 raise InputError(f"{path}: there is no such file of findings. {hint}")
             level, records = _read_json(here, path) if ending == "object" else _read_table(here, ending)
-    except (pa.ArrowException, ValueError, UnicodeDecodeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} cannot be read as findings: {str(error).splitlines()[0]}. {hint}") from error
-    if level is None:
-        raise InputError(f"{path} is no file of findings: it lacks the columns row, line, column and observed. {hint}")
-    return _findings(path, level, records)
+            if level is not None:
+                return _findings(path, level, records)
+    except InputError:
+        raise
+    except (pa.ArrowException, ValueError, KeyError, TypeError, AttributeError) as error:
+        why = str(error).splitlines()[0] if str(error) else "it is damaged"
+        raise InputError(f"{path} cannot be read as findings: {why}. {hint}") from error
+    raise InputError(f"{path} is no file of findings: it lacks the columns row, line, column and observed. {hint}")
 
 
 def _read_table(path: str, ending: str) -> tuple[Level | None, list[dict[str, Any]]]:
@@ -107,14 +109,16 @@ def _read_table(path: str, ending: str) -> tuple[Level | None, list[dict[str, An
     if ending == "lines":
         with Path(path).open(encoding="utf-8") as file:
             records = [json.loads(line) for line in file if line.strip()]
-        level = _level_of(list(records[0])) if records and isinstance(records[0], dict) else "cells"
+        level = _level_of(_names(path, ending))
     else:
         table = pq.read_table(path) if ending == "parquet" else _read_csv(path)
         level, records = _level_of(table.column_names), table.to_pylist()
+    if level is None:
+        return None, []
     if level == "rows":
         return level, [record for record in records if record["flagged"] in (True, "true")]
     if records and "probability" not in records[0]:  # cells of new rows, by a model without evidence
-        return (level and "rows"), _rows_of(records)
+        return "rows", _rows_of(records)
     return level, [record for record in records if _number(record["probability"], 0.0) >= WORTH_A_CHECK]
 
 
