@@ -222,11 +222,7 @@ class ScanFindings(CellFindings):
 
     def place_text(self, cell: WrongCell) -> str:
         """The same in words."""
-        labels = self.found.labels
-        line = "" if labels.lines is None else f"line {int(labels.lines[cell.row]):,}"
-        if labels.key is not None and labels.keys is not None:
-            return f"{labels.key} {one_line(str(labels.keys[cell.row].as_py()))}{f' ({line})' if line else ''}"
-        return line or f"row {cell.row + labels.first_row:,}"
+        return self.found.labels.place(cell.row)
 
 
 class StreamedFindings(CellFindings):
