@@ -41,6 +41,7 @@ ROWS = 600
 FEWEST = 200
 MOST_COLUMNS = 40
 PLANTED_SEEDS = 1
+WELL_TOLD = 0.8  # R² or AUC from which on a shuffled column counts as one that has a relation
 N_ESTIMATORS = 30
 SHUFFLED = (1.0, 0.3, 0.1)
 CHANGES = ("shift 0.5", "shift 0.25", "categories 0.1", "gaps 0.05", *(f"shuffle {share:g}" for share in SHUFFLED))
@@ -185,9 +186,9 @@ def summary(lines: list[Line]) -> dict[str, Any]:
             )
             for name, chosen in (
                 ("all", own),
-                ("predictable", [line for line in own if line["fitness"] is not None and line["fitness"] >= 0.5]),
+                ("well told", [line for line in own if line["fitness"] is not None and line["fitness"] >= WELL_TOLD]),
             ):
-                if name == "predictable" and test != "relation":
+                if name == "well told" and test != "relation":
                     continue
                 hits = [line for line in chosen if test in line["moved"].get(line["column"], [])]
                 found[mode].setdefault(kind, {})[name] = {
