@@ -8,7 +8,17 @@ from math import comb
 import numpy as np
 import pytest
 
-from rfod._diff.statistics import chi_square, fisher, holm, kolmogorov_smirnov, pooled, rank_sum, total_variation
+from rfod._diff.statistics import (
+    chi_square,
+    fisher,
+    fisher_less,
+    holm,
+    kolmogorov_smirnov,
+    larger,
+    pooled,
+    rank_sum,
+    total_variation,
+)
 
 
 def counts(*values: int) -> np.ndarray:
@@ -44,6 +54,13 @@ def test_fisher(table: tuple[int, int, int, int]) -> None:
 def test_fisher_of_many_rows() -> None:
     assert fisher(0, 1_000_000, 0, 1_000_000) == 1.0
     assert fisher(100, 1_000_000, 1000, 1_000_000) < 1e-100
+
+
+def test_fisher_to_one_side() -> None:
+    # of 3 the first side has none: C(4, 3) of C(9, 3) ways; then none or one
+    assert fisher_less(0, 5, 3, 4) == pytest.approx(comb(4, 3) / comb(9, 3))
+    assert fisher_less(1, 5, 2, 4) == pytest.approx((comb(4, 3) + 5 * comb(4, 2)) / comb(9, 3))
+    assert fisher_less(3, 5, 0, 4) == 1.0
 
 
 def test_rare_categories_are_put_together() -> None:
@@ -95,6 +112,23 @@ def test_rank_sum() -> None:
     low, high = rng.normal(size=400), rng.normal(0.5, size=300)
     assert rank_sum(low, high)[1] < 1e-6
     assert rank_sum(high, low)[1] > 0.99  # one-sided
+
+
+def test_a_few_values_that_became_much_larger() -> None:
+    rng = np.random.default_rng(2)
+    before, after = rng.normal(size=300), rng.normal(size=600)
+    after[:60] = rng.normal(5, size=60)
+    effect, p_value = larger(before, after)
+    assert effect == rank_sum(before, after)[0]
+    assert p_value < 1e-6 < rank_sum(before, after)[1]
+
+
+def test_equal_samples_are_rarely_told_apart() -> None:
+    rng = np.random.default_rng(3)
+    samples = [(rng.normal(size=150), rng.normal(size=300)) for _ in range(400)]
+    rounded = [(a.round(), b.round()) for a, b in samples]
+    for pairs in (samples, rounded):
+        assert np.mean([larger(*pair)[1] <= 0.05 for pair in pairs]) <= 0.08
 
 
 def test_holm_by_hand() -> None:

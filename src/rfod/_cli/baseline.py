@@ -28,7 +28,8 @@ class Baseline:
 
     def __init__(self, path: str, key: str | None) -> None:
         self.file: FindingsFile = read_findings(path)
-        self._key = key
+        self.key = key
+        """Name of the key column of this run."""
         self._is_left = np.ones(len(self.file.findings), np.bool_)
         self._held: list[tuple[NDArray[np.float64], NDArray[np.float64], list[Finding], Identities]] = []
         self.n_new = self.n_known = 0
@@ -80,7 +81,7 @@ class Baseline:
         text = Text(f"{start} new", style="bold") + Text(f" ({self.n_known:,} are in {shown(self.file.path)})")
         console.print(text, soft_wrap=True)
         for change in self.new[:most]:
-            console.print(Text(f"  {shown(change.place(self._key))}: {shown(change.text)}"), soft_wrap=True)
+            console.print(Text(f"  {shown(change.place(self.key))}: {shown(change.text)}"), soft_wrap=True)
         if self.n_new > most:
             console.print(f"  ... and {self.n_new - most:,} more", soft_wrap=True)
 

@@ -40,6 +40,9 @@ def diff(
         10, "--show", metavar="N", min=0, help="Findings of each sort shown on the terminal."
     ),
     as_json: bool = typer.Option(False, "--json", help="The comparison as one JSON object on stdout."),
+    named_format: str = typer.Option(
+        "text", "--format", metavar="FORMAT", help="On stdout as text, json (as --json) or markdown."
+    ),
     quiet: bool = options.QUIET,
     reading: Reading,
     learning: Learning,
@@ -54,9 +57,11 @@ def diff(
     """
     from rfod._cli.console import Reporter, print_lines
     from rfod._cli.inputs import check_output, title_of
+    from rfod._cli.markdown import diff_markdown
     from rfod._diff.files import is_findings_file
     from rfod._diff.wording import lines
 
+    shown_as = options.output_format(named_format, as_json)
     if reading.sql is not None:
         raise typer.BadParameter("two files are compared.", param_hint="--sql")
     for value, option in ((above, "--above"), (level, "--level")):
@@ -86,8 +91,10 @@ def diff(
 
         with reporter.stage("report"):
             write_diff_page(found, report)
-    if as_json:
+    if shown_as == "json":
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
+    elif not quiet and shown_as == "markdown":
+        print_lines(diff_markdown(found, show_findings))
     elif not quiet:
         print_lines("\n".join(lines(found, show_findings)))
     times = reporter.times()

@@ -48,6 +48,7 @@ def scan(
         20, "--show", metavar="N", min=0, help="Cells and patterns of cells shown on the terminal."
     ),
     as_json: bool = options.FINDINGS_JSON,
+    named_format: str = options.FORMAT,
     sample_rows: int = typer.Option(
         SCAN_SAMPLE_ROWS,
         "--sample-rows",
@@ -76,9 +77,10 @@ def scan(
     import sys
 
     from rfod._cli.baseline import Baseline
-    from rfod._cli.console import Reporter, naming, stdout_console
+    from rfod._cli.console import Reporter, naming, print_lines, stdout_console
     from rfod._cli.inputs import as_model_reads, check_output, check_training, one_source, read_or_sample, title_of
     from rfod._cli.large import judge_large
+    from rfod._cli.markdown import scan_markdown
     from rfod._cli.suspects import CellFindings, ScanFindings
     from rfod._io.write import open_sink
     from rfod._table.table import check_columns
@@ -88,6 +90,8 @@ def scan(
     from rfod.pipeline import ScannedSample, scan_sample, scan_table
 
     read_options = reading.options()
+    shown_as = options.output_format(named_format, as_json)
+    as_json = shown_as == "json"
     for option, value in (("--fdr", fdr), ("--fail-above", fail_above)):
         if value is not None:
             raise typer.BadParameter(_NO_RATE, param_hint=option)
@@ -156,6 +160,8 @@ def scan(
         summary = {"source": source.name, "notes": reporter.notes, "seconds": seconds}
         summary |= {} if known is None else {"baseline": known.to_json()}
         typer.echo(json.dumps(summary | findings.to_json(MOST_JSON_FINDINGS, unusual), ensure_ascii=False))
+    elif is_listed and show_entries and shown_as == "markdown":
+        print_lines(scan_markdown(source.name, findings, show_entries, unusual, known))
     elif is_listed and show_entries:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
         if known is not None:

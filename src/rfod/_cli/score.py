@@ -35,6 +35,7 @@ def score(
     csv_safe: bool = options.CSV_SAFE,
     show_rows: int = options.SHOW,
     as_json: bool = options.FINDINGS_JSON,
+    named_format: str = options.FORMAT,
     quiet: bool = options.QUIET,
     choosing: Choosing,
     fail_above: float | None = options.FAIL_ABOVE,
@@ -55,14 +56,17 @@ def score(
     from rich.text import Text
 
     from rfod._cli.baseline import Baseline
-    from rfod._cli.console import Reporter, shown, stdout_console
+    from rfod._cli.console import Reporter, print_lines, shown, stdout_console
     from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, one_source, open_model
+    from rfod._cli.markdown import known_markdown, rows_markdown
     from rfod._cli.streaming import Answers, judge_source, targets_for
     from rfod._io.interface import InputError
     from rfod._io.locations import expand
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
+    shown_as = options.output_format(named_format, as_json)
+    as_json = shown_as == "json"
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     if bool(tables) == (reading.sql is not None):
@@ -133,6 +137,10 @@ def score(
                     ],
                 }
             )
+        elif output != "-" and not quiet and shown_as == "markdown":
+            print_lines(rows_markdown(source.name, answers.findings, answers.n_flagged, rule))
+            if known is not None:
+                print_lines("\n".join(["", *known_markdown(known, show_rows)]))
         elif output != "-" and not quiet:
             if len(places) > 1:
                 stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._diff.samples import Side, is_missing
-from rfod._diff.statistics import chi_square, fisher, holm, kolmogorov_smirnov, rank_sum, total_variation
+from rfod._diff.statistics import chi_square, fisher, holm, kolmogorov_smirnov, larger, total_variation
 from rfod._model.model import Model
 from rfod._table.columns import Column
 from rfod._table.encode import categories_of, one_line, value_text
@@ -181,7 +181,7 @@ def gap_movement(missing_before: int, n_before: int, missing_after: int, n_after
 def _relation(before: Floats, after: Floats) -> Movement | None:
     if min(len(before), len(after)) < FEWEST:
         return None
-    return Movement(*rank_sum(before, after), 1.0, False, len(before), len(after))
+    return Movement(*larger(before, after), 1.0, False, len(before), len(after))
 
 
 Compared = tuple[tuple[float, float] | None, str, Bars | None]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 FEWEST_EXPECTED = 5.0  # rows of a category in the smaller sample, for the chi-square distribution to hold
+LARGEST = 0.05  # share of both samples together that counts as their largest values
 MOST_EXACT = 1_000_000  # pairs of rows up to which p-values of Kolmogorov-Smirnov are exact
 
 
@@ -63,18 +64,27 @@ def total_variation(before: Counts, after: Counts) -> float:
 
 def fisher(n_before: int, of_before: int, n_after: int, of_after: int) -> float:
     """p-value of two shares: as many tables with the same totals as are no likelier than this one (Fisher)."""
+    k, log_chance = _hypergeometric(n_before + n_after, of_before, of_after)
+    own = log_chance[n_before - k[0]]
+    return float(min(1.0, np.exp(log_chance[log_chance <= own + 1e-7]).sum()))
+
+
+def fisher_less(n_before: int, of_before: int, n_after: int, of_after: int) -> float:
+    """One-sided: so few before, or fewer, of all that there are."""
+    k, log_chance = _hypergeometric(n_before + n_after, of_before, of_after)
+    return float(min(1.0, np.exp(log_chance[: n_before - k[0] + 1]).sum()))
+
+
+def _hypergeometric(n_all: int, of_before: int, of_after: int) -> tuple[Counts, Floats]:
+    """How many of `n_all` may fall on the first side, and the logarithm of the chance of each number."""
     from scipy.special import gammaln
 
-    n_all, of_all = n_before + n_after, of_before + of_after
-    low, high = max(0, n_all - of_after), min(n_all, of_before)
-    k = np.arange(low, high + 1)
+    k = np.arange(max(0, n_all - of_after), min(n_all, of_before) + 1)
 
-    def chosen(n: int, of: int | NDArray[np.int64] = 0) -> Floats:
+    def chosen(n: int, of: int | Counts) -> Floats:
         return np.asarray(gammaln(n + 1) - gammaln(np.asarray(of) + 1) - gammaln(n - np.asarray(of) + 1))
 
-    log_chance = chosen(of_before, k) + chosen(of_after, n_all - k) - chosen(of_all, n_all)
-    own = log_chance[n_before - low]
-    return float(min(1.0, np.exp(log_chance[log_chance <= own + 1e-7]).sum()))
+    return k, chosen(of_before, k) + chosen(of_after, n_all - k) - chosen(of_before + of_after, n_all)
 
 
 def rank_sum(before: Floats, after: Floats) -> tuple[float, float]:
@@ -86,6 +96,17 @@ def rank_sum(before: Floats, after: Floats) -> tuple[float, float]:
     method = "exact" if max(len(before), len(after)) <= 8 else "asymptotic"
     result = mannwhitneyu(after, before, alternative="greater", method=method)
     return float(result.statistic / (len(before) * len(after))), float(result.pvalue)
+
+
+def larger(before: Floats, after: Floats) -> tuple[float, float]:
+    """How often a value after is larger than one before, and how surprising it is that so many are, or that so many of
+    the largest ones are: twice the smaller p-value. Few values that became much larger hardly move the rank sum."""
+    effect, p_value = rank_sum(before, after)
+    both = np.append(before, after)
+    limit = np.quantile(both, 1 - LARGEST)
+    n_before, n_after = (int(np.count_nonzero(side > limit)) for side in (before, after))
+    among_largest = fisher_less(n_before, len(before), n_after, len(after))
+    return effect, min(1.0, 2 * min(p_value, among_largest))
 
 
 def holm(p_values: Sequence[float]) -> Floats:

@@ -15,7 +15,7 @@ from rfod._table.encode import one_line
 N_SHOWN = 10  # findings
 LONGEST = 200  # letters of a cell
 _CELL = "text-align:left;vertical-align:top;padding:.2em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
-_TABLE = "border-collapse:collapse;margin:.3em 0;font-size:.92em"
+_TABLE = "color:inherit;border-collapse:collapse;margin:.3em 0;font-size:.92em"
 
 
 def findings_html(judged: JudgedTable, labels: RowLabels, probabilities: CellProbabilities | None) -> str:
