@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from rfod._check.selfcheck import SelfCheck, self_check
     from rfod._decisions.decision import Decision
     from rfod._decisions.decisions import Decisions
+    from rfod._diff.columns import ColumnChange
+    from rfod._diff.diff import TableDiff, diff
+    from rfod._diff.findings import FindingChange
     from rfod._evidence.wrong_cells import WrongCell
     from rfod._findings.conditions import Condition
     from rfod._findings.explanations import CellExplanation, RowExplanation
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RFOD",
     "CellExplanation",
+    "ColumnChange",
     "ColumnMismatchError",
     "ColumnWarning",
     "Condition",
@@ -42,6 +46,7 @@ __all__ = [
     "DecisionsError",
     "DecisionsWarning",
     "Detection",
+    "FindingChange",
     "ModelFormatError",
     "ParameterError",
     "Pattern",
@@ -49,9 +54,11 @@ __all__ = [
     "RowExplanation",
     "SchemaError",
     "SelfCheck",
+    "TableDiff",
     "TableRegularity",
     "WrongCell",
     "__version__",
+    "diff",
     "load",
     "scan",
     "self_check",
@@ -63,6 +70,9 @@ _MODULES = {
     "rfod._check.selfcheck": ("SelfCheck", "self_check"),
     "rfod._decisions.decision": ("Decision",),
     "rfod._decisions.decisions": ("Decisions",),
+    "rfod._diff.columns": ("ColumnChange",),
+    "rfod._diff.diff": ("TableDiff", "diff"),
+    "rfod._diff.findings": ("FindingChange",),
     "rfod._evidence.wrong_cells": ("WrongCell",),
     "rfod._findings.conditions": ("Condition",),
     "rfod._findings.explanations": ("CellExplanation", "RowExplanation"),

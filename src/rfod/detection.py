@@ -26,6 +26,7 @@ from rfod._findings.changes import (
 )
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
+from rfod._findings.notebook import findings_html
 from rfod._findings.patterns import Pattern, find_patterns
 from rfod._findings.suspects import (
     SUSPECT_FIELDS,
@@ -111,7 +112,7 @@ class Detection:
             column.name: decode_column(column, values)
             for column, values in zip(columns, self.judged.cells.expected, strict=True)
         }
-        return self.judged.table.frame(decoded, aligned=True)
+        return self.judged.table.frame(decoded, np.arange(len(self)))
 
     @property
     def surprise(self) -> Floats:
@@ -293,10 +294,11 @@ class Detection:
         others worth a check. See docs/wrong-cells.md.
         """
         cells = self.suspects(above)
-        labels = self.labels.columns(np.array([cell.row for cell in cells], dtype=np.intp), self._key_name)
+        rows = np.array([cell.row for cell in cells], dtype=np.intp)
+        labels = self.labels.columns(rows, self._key_name)
         if self.labels.lines is None:
             del labels["line"]
-        return self.judged.table.frame(labels | suspect_arrays(cells, self.probabilities.decision.version))
+        return self.judged.table.frame(labels | suspect_arrays(cells, self.probabilities.decision.version), rows)
 
     def regularities(self) -> list[TableRegularity]:
         """Rules that nearly all rows of the table follow, strongest first: sums, orders, equal, unique and contained
@@ -358,9 +360,17 @@ class Detection:
         """Explains rows and cells of this table."""
         return Explainer(self.judged, self.labels)
 
-    def explain(self, row: int, n_cells: int = 5) -> RowExplanation:
-        """Why a row stands out: its surprising cells, those to blame marked, each with the reason in words."""
-        return self.explain_rows([row], n_cells)[0]
+    def explain(self, row: int | None = None, n_cells: int = 5, *, key: Any = None) -> RowExplanation:
+        """Why a row stands out: its surprising cells, those to blame marked, each with the reason in words.
+
+        The row is given by its position, or by its key: its value in the key column, or without one its label in the
+        index of a pandas frame.
+        """
+        if (row is None) == (key is None):
+            raise ParameterError(
+                "Give a row by its position, or by its key.\nHint: explain(17), or explain(key='A17')."
+            )
+        return self.explain_rows([self.labels.find(key, self.judged.table) if row is None else row], n_cells)[0]
 
     def explain_rows(self, picked: Picked, n_cells: int = 5) -> list[RowExplanation]:
         """`explain` for many rows at once, which is much faster."""
@@ -422,7 +432,8 @@ class Detection:
                 "score": pa.array(self.row_scores[rows]),
                 "p_value": pa.array(self.row_p_values[rows]),
                 "cells": pa.array(self.worst_cells(rows, n_cells), pa.string()),
-            }
+            },
+            rows,
         )
 
     def worst_cells(self, rows: Positions, n_cells: int = 3) -> list[str]:
@@ -475,7 +486,7 @@ class Detection:
         columns = {self._key_name: self.keys.take(pa.array(findings.rows, pa.int64()))}
         if row_score:
             columns["row_score"] = pa.array(self.row_scores[findings.rows])
-        return self.judged.table.frame(columns | findings.arrays() | (instead or {}))
+        return self.judged.table.frame(columns | findings.arrays() | (instead or {}), findings.rows)
 
     @property
     def _key_name(self) -> str:
@@ -506,3 +517,7 @@ class Detection:
 
     def __repr__(self) -> str:
         return f"<Detection: {len(self)} rows, {len(self.columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        """The summary and the first findings, for notebooks."""
+        return findings_html(self.judged, self.labels, self.probabilities if self.has_probabilities else None)

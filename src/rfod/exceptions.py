@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import warnings
 from collections.abc import Iterable
+
+_INNER = ("contextlib", "functools", "rfod", "sklearn")
+"""Packages whose frames lie between a warning and the program that it is for."""
 
 
 class RFODError(Exception):
@@ -40,6 +45,14 @@ class DecisionsWarning(UserWarning):
 
 class ColumnWarning(UserWarning):
     """Columns that are left out of the model, or used otherwise than a reader might think."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """A warning with the file and line of the program that called rfod, also by way of scikit-learn."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INNER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level if frame is not None else 2)
 
 
 def require_intact(condition: bool, problem: str) -> None:

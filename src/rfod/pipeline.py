@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,7 @@ from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._findings.suspects import TableRegularity
 from rfod._model.executor import Executor, Threads, terminal_progress
 from rfod._model.fit import Prepared, Trained, prepare, train
-from rfod._model.judge import judge, read_rows, settle
+from rfod._model.judge import EncodedRows, judge, read_rows, settle
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import highest, row_means, weights
 from rfod._table.schema import match_columns
@@ -256,6 +257,21 @@ def detect(
         lines=lines,
         settled=settled,
     )
+
+
+def fit_half(
+    model: Model, encoded: Sequence[NDArray[Any]], n_jobs: int | None
+) -> tuple[Model, EncodedRows, NDArray[np.bool_]]:
+    """A model like another, of a random half of its training rows or of a sample of them, given encoded; the other half
+    of the rows; and which rows were learned from."""
+    n_rows, seed = len(encoded[0]), model.seed
+    is_learned = np.zeros(n_rows, np.bool_)
+    is_learned[np.random.default_rng(seed).permutation(n_rows)[: (n_rows + 1) // 2]] = True
+    params = replace(Params(**model.params), trim=0.0, keep_evidence=False, n_jobs=n_jobs, verbose=0)
+    schema, executor = replace(model.schema, n_rows=n_rows), Threads(n_jobs)
+    prepared = Prepared.of(schema, encoded, model.features, params, seed, executor)
+    trained = train(prepared, params, seed, executor, left_out=~is_learned)
+    return trained.model, trained.rows.take(np.flatnonzero(~is_learned)), is_learned
 
 
 def draw_seed(random_state: Any) -> int:

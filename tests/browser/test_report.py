@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -270,3 +271,75 @@ def test_redacted_values_are_not_to_be_seen(opened: Any, tmp_path: Path) -> None
     assert not any(city in path.read_text(encoding="utf-8") for city in ("Oslo", "Bergen", "Tromsø"))
     assert "hidden" in text
     it.check_quiet()
+
+
+def opened_row(page: Any) -> str:
+    return str(page.locator("#detail-title").inner_text())
+
+
+def test_the_whole_record(opened: Any, report: Any) -> None:
+    page = opened(report("wrong")).page
+    page.locator("#wrong-table tbody .open").first.click()
+    names = page.locator("#detail .record td:first-child").all_inner_texts()
+    values = page.locator("#detail .record td:last-child").all_inner_texts()
+    table, _ = make_shipments(n_rows=1200, n_clean=800)
+    assert names == list(table.columns)
+    record = dict(zip(names, values, strict=True))
+    row = table[table["shipment_id"] == opened_row(page)].iloc[0]
+    assert record["origin"] == row["origin"]
+    assert float(record["weight_kg"]) == row["weight_kg"]
+    wrong = page.locator("#detail .record td.observed").all_inner_texts()
+    assert record["carrier"] in wrong
+
+
+def test_hidden_columns_stay_hidden_in_the_record(opened: Any, tmp_path: Path) -> None:
+    found = found_in_misspelt()
+    rfod.write_report(found, tmp_path / "r.html", redact=["carrier", "shipment_id"])
+    names = set(map(str, make_shipments(n_rows=1200, n_clean=800)[0]["shipment_id"]))
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert not [name for name in names if f'"{name}"' in text]
+    page = opened(tmp_path / "r.html").page
+    page.locator("#wrong-table tbody .open").first.click()
+    values = page.locator("#detail .record td:last-child").all_inner_texts()
+    assert values.count("hidden") == 2
+
+
+def test_a_link_leads_to_a_finding(opened: Any, report: Any) -> None:
+    it = opened(report("wrong"))
+    page = it.page
+    page.locator("#wrong-table tbody .open").nth(3).click()
+    name, link = opened_row(page), page.locator("#detail-link").get_attribute("href")
+    assert page.evaluate("location.hash") == link
+    assert link.startswith("#row-")
+    page.keyboard.press("Escape")
+    assert page.evaluate("location.hash") == ""
+
+    # the link opened as an address, and after it another one on the same page
+    page.goto(f"{it.address}{link}")
+    page.reload()
+    assert opened_row(page) == name
+    page.keyboard.press("Escape")
+    page.evaluate("location.hash = '#row-99999999'")
+    assert not page.locator("#detail").is_visible()
+    page.evaluate(f"location.hash = '{link}'")
+    page.wait_for_selector("#detail[open]")
+    assert opened_row(page) == name
+    it.requests.clear()
+
+
+def test_findings_are_copied_as_csv(opened: Any, report: Any) -> None:
+    for name in ("wrong", "hostile"):
+        it = opened(report(name))
+        page = it.page
+        it.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        for button, table in (("#wrong-copy", "#wrong-count"), ("#copy", "#count")):
+            if not page.locator(button).is_visible():
+                continue
+            page.locator(button).click()
+            assert page.locator(button).inner_text() == "Copied"
+            text = page.evaluate("navigator.clipboard.readText()")
+            lines = pd.read_csv(io.StringIO(text), dtype=str)
+            n_shown = int(page.locator(table).inner_text().split()[0].replace(",", ""))
+            assert len(lines) == n_shown
+            assert {"row", "column", "observed"} <= set(lines.columns)
+            assert not lines.map(lambda value: str(value).startswith(("=", "+", "@"))).any(axis=None)

@@ -21,7 +21,7 @@ import pytest
 
 from rfod import load
 
-ROWS = ["row", "line", "score", "p_value", "flagged", "cells"]
+ROWS = ["row", "line", "score", "p_value", "flagged", "cells", "fingerprint"]
 CELLS = [
     "row",
     "line",
@@ -121,7 +121,7 @@ def test_score_is_the_library_whatever_the_batches(rfod: Any, model: Path, order
         assert f"{flagged.sum()} flagged" in ran.err
         rfod("score", model, orders_csv, "-o", target, "--cells", "--batch-rows", "37", *options)
         cells = pq.read_table(target)
-        assert cells.column_names == [*CELLS, "probability", "suggested"]
+        assert cells.column_names == [*CELLS, "probability", "suggested", "fingerprint"]
         assert sorted(set(cells.column("row").to_pylist())) == np.flatnonzero(flagged).tolist()
 
 

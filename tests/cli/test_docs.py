@@ -15,7 +15,7 @@ from rfod._cli.repairing import changes_schema
 from rfod._cli.suspects import scan_cells_schema, scan_rows_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ("", "scan", "decide", "repair", "fit", "score", "explain", "report", "check", "inspect", "warm-up")
+COMMANDS = ("", "scan", "repair", "decide", "fit", "score", "diff", "explain", "report", "check", "inspect", "warm-up")
 _BLOCK = re.compile(r"<!-- help: ?([\w-]*) -->\n```text\n(.*?)```", re.DOTALL)
 
 

@@ -93,9 +93,12 @@ def test_cells_are_those_of_the_library(rfod: Any, dirty_csv: Path, found: Detec
         options = () if above is None else ("--above", above)
         rfod("scan", dirty_csv, "--key", "order_id", "--cells", "-o", tmp_path / "cells.parquet", *options, *FEW)
         written = pq.read_table(tmp_path / "cells.parquet")
-        assert written.column_names == ["row", "line", "key", *CELLS]
+        assert written.column_names == ["row", "line", "key", *CELLS, "fingerprint"]
         library = found.wrong_cells() if above is None else found.wrong_cells(above=above)
         assert library.column_names == ["row", "line", "order_id", *CELLS]
+        prints = written.column("fingerprint").to_pylist()
+        assert all(len(text) == 40 for text in prints)
+        written = written.drop_columns("fingerprint")
         assert written.to_pydict() == library.rename_columns(written.column_names).to_pydict()
     typos = {line["row"] for line in written.to_pylist() if line["column"] == "city"}
     assert typos >= MISSPELT
@@ -115,7 +118,7 @@ def test_gaps_are_written(rfod: Any, dirty_csv: Path, tmp_path: Path) -> None:
 def test_rows_are_those_of_the_library(rfod: Any, dirty_csv: Path, found: Detection, tmp_path: Path) -> None:
     rfod("scan", dirty_csv, "-o", tmp_path / "rows.parquet", *FEW)
     written = pq.read_table(tmp_path / "rows.parquet")
-    assert written.column_names == ["row", "line", "score", "probability", "flagged", "cells"]
+    assert written.column_names == ["row", "line", "score", "probability", "flagged", "cells", "fingerprint"]
     assert np.array_equal(written.column("score").to_numpy(), found.row_scores)
     assert np.array_equal(written.column("probability").to_numpy(), found.cell_probability.max(axis=1))
     assert np.array_equal(written.column("flagged").to_numpy(), found.flag())

@@ -34,6 +34,7 @@ def explain(
     n_cells: int = typer.Option(5, "--cells", metavar="N", min=1, help="Cells shown of each row, at most."),
     decisions: str | None = options.DECISIONS,
     as_json: bool = options.MORE_JSON,
+    named_format: str = options.FORMAT,
     quiet: bool = options.QUIET,
     reading: Reading,
     jobs: int = options.JOBS,
@@ -44,9 +45,11 @@ def explain(
     """
     from rfod._cli.console import Reporter, naming, print_lines
     from rfod._cli.inputs import explain_picked, open_model_and_source, picked_rows, read_table
+    from rfod._cli.markdown import explained_markdown
     from rfod._decisions.decisions import open_decisions
 
     read_options = reading.options()
+    shown_as = options.output_format(named_format, as_json)
     if top is not None and (rows or lines or keys):
         raise typer.BadParameter("give rows, or --top.", param_hint="--top")
     decided = open_decisions(decisions)
@@ -58,9 +61,11 @@ def explain(
         with reporter.stage("judging"):
             n_top = WORST if top is None else top
             explained = explain_picked(fitted, batch, key, picked, n_top, n_cells, jobs, decided)
-    if as_json:
+    if shown_as == "json":
         plain = {"source": source.name, "rows": [row.to_json() for row in explained]}
         typer.echo(json.dumps(plain, ensure_ascii=False))
+    elif shown_as == "markdown":
+        print_lines(explained_markdown(explained))
     else:
         print_lines("\n\n".join(map(str, explained)))
     reporter.say(f"{source.name}: {len(explained):,} of {batch.rows.num_rows:,} rows explained. {reporter.times()}.")

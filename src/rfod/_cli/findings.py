@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
+from rfod._diff.findings import row_fingerprints
 from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.explanations import CellExplanation, RowExplanation
 from rfod._findings.findings import FIELDS, Findings, Positions, Rule
@@ -20,13 +21,15 @@ from rfod.detection import Detection
 UNUSUAL_ROWS_SHOWN = 5  # where no row is a finding
 N_SENTENCES = 3  # per row on the terminal
 N_CELLS = 3  # per row in the table of rows
+FINGERPRINT = pa.field("fingerprint", pa.string())
+"""By which a row is found again without a key."""
 
 
-def finding_json(finding: RowExplanation) -> dict[str, Any]:
+def finding_json(finding: RowExplanation, fingerprint: str | None = None) -> dict[str, Any]:
     """A finding as plain values; its cells do not repeat its row."""
     plain = finding.to_json()
     cells = [{name: value for name, value in cell.items() if name != "row"} for cell in plain["cells"]]
-    return plain | {"cells": cells}
+    return plain | {"cells": cells} | ({} if fingerprint is None else {"fingerprint": fingerprint})
 
 
 def print_findings(
@@ -79,13 +82,13 @@ def place_fields(key_type: pa.DataType | None) -> list[pa.Field]:
 def rows_schema(key_type: pa.DataType | None) -> pa.Schema:
     """One line per row of the table."""
     answers = {"score": pa.float64(), "p_value": pa.float64(), "flagged": pa.bool_(), "cells": pa.string()}
-    return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
+    return pa.schema([*place_fields(key_type), *(pa.field(*answer) for answer in answers.items()), FINGERPRINT])
 
 
 def cells_schema(key_type: pa.DataType | None, with_evidence: bool = True) -> pa.Schema:
     """One line per scored cell of a finding; how likely it is wrong where the model keeps evidence."""
     evidence = [pa.field("probability", pa.float64()), pa.field("suggested", pa.string())] if with_evidence else []
-    return pa.schema([*place_fields(key_type), *FIELDS, *evidence])
+    return pa.schema([*place_fields(key_type), *FIELDS, *evidence, FINGERPRINT])
 
 
 def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
@@ -98,6 +101,7 @@ def rows_table(found: Detection, flagged: NDArray[np.bool_]) -> pa.Table:
         "p_value": pa.array(found.row_p_values),
         "flagged": pa.array(flagged),
         "cells": pa.array(words, pa.string()),
+        "fingerprint": pa.array(row_fingerprints(found, np.arange(len(found)))),
     }
     return pa.table(columns, schema=rows_schema(found.labels.key_type))
 
@@ -109,4 +113,5 @@ def cells_table(found: Detection, picked: Positions) -> pa.Table:
     if found.has_probabilities:
         chance, suggested = judge_cells(found.judged, findings.rows, findings.columns)
         columns |= {"probability": pa.array(chance), "suggested": pa.array(suggested, pa.string())}
+    columns["fingerprint"] = pa.array(row_fingerprints(found, findings.rows), pa.string())
     return pa.table(columns, schema=cells_schema(found.labels.key_type, found.has_probabilities))

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 import numpy as np
 from numpy.typing import NDArray
 
+from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
 from rfod._cli.streaming import WorstRows
 from rfod._cli.suspects import MOST_KEPT, ScanFindings, StreamedFindings
@@ -34,10 +35,11 @@ def judge_large(
     n_unusual: int,
     jobs: int,
     matched: Matched | None = None,
+    known: Baseline | None = None,
 ) -> tuple[StreamedFindings, list[RowExplanation]]:
     """Judge and write all rows of a source; `sample` are those at `places`, which were judged out of bag.
 
-    Returns the findings, and the `n_unusual` most unusual rows in words.
+    Returns the findings, and the `n_unusual` most unusual rows in words. `known` takes in the listed cells.
     """
     model, own = sample.model, JudgedSample(places, sample.cells)
     most_written = None if output is not None and cells else MOST_KEPT
@@ -50,6 +52,8 @@ def judge_large(
                 part = ScanFindings(found, above, most_written)
                 findings.add(part)
                 worst.add(found, batch)
+                if known is not None:
+                    known.add_cells(found, found.suspects(part.listed_above))
                 if output is not None:
                     answers = part.cells_table() if cells else part.rows_table()
                     if write is None:

@@ -41,6 +41,12 @@ DECISIONS = typer.Option(
     help="What was decided about cells, by rfod decide: decided cells are not reported, replaced ones count with their "
     "new value, blanked ones as missing.",
 )
+BASELINE = typer.Option(
+    None,
+    "--baseline",
+    metavar="FILE",
+    help="Findings of an earlier run (-o, --cells -o or --json): say which are new, and exit with 3 if any are.",
+)
 CELLS = typer.Option(False, "--cells", help="Write the cells of the findings instead of the rows.")
 CSV_SAFE = typer.Option(
     False,
@@ -52,6 +58,9 @@ REDACT = typer.Option(
     None, "--redact", metavar="COLUMN", help="Keep the values of a column out of the report. May be repeated."
 )
 FINDINGS_JSON = typer.Option(False, "--json", help="Findings and summary as one JSON object on stdout.")
+FORMAT = typer.Option(
+    "text", "--format", metavar="FORMAT", help="Findings on stdout as text, json (as --json) or markdown."
+)
 MORE_JSON = typer.Option(False, "--json", help="The same and more as one JSON object on stdout.")
 QUIET = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 SHOW = typer.Option(20, "--show", metavar="N", min=0, help="Findings shown on the terminal.")
@@ -191,6 +200,15 @@ class Learning:
             n_jobs=self.jobs,
             verbose=int(verbose),
         )
+
+
+def output_format(named: str, as_json: bool) -> str:
+    """ "text", "json" or "markdown", by --format and --json, its short form."""
+    if named not in ("text", "json", "markdown"):
+        raise typer.BadParameter(f"{named!r} is not text, json or markdown.", param_hint="--format")
+    if as_json and named == "markdown":
+        raise typer.BadParameter("give --json, or --format markdown.", param_hint="--format")
+    return "json" if as_json else named
 
 
 def _each_name(given: list[str] | None, names: Sequence[str]) -> list[str] | None:

@@ -10,7 +10,7 @@ from rfod.params import SCAN_SAMPLE_ROWS
 
 MOST_JSON_FINDINGS = 1000
 FINDINGS_ABOVE = 3
-"""Exit code where there are more findings than --fail-above or --fail-above-cells allows."""
+"""Exit code where there are more findings than --fail-above or --fail-above-cells allows, or --baseline has."""
 UNUSUAL_ROWS = 10
 _NO_RATE = (
     "no rate holds in a scan, where the errors are in the table that is learned from. Hint: --fail-above-cells N "
@@ -48,6 +48,7 @@ def scan(
         20, "--show", metavar="N", min=0, help="Cells and patterns of cells shown on the terminal."
     ),
     as_json: bool = options.FINDINGS_JSON,
+    named_format: str = options.FORMAT,
     sample_rows: int = typer.Option(
         SCAN_SAMPLE_ROWS,
         "--sample-rows",
@@ -59,6 +60,7 @@ def scan(
     decisions: str | None = options.DECISIONS,
     quiet: bool = options.QUIET,
     fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
+    baseline: str | None = options.BASELINE,
     reading: Reading,
     learning: Learning,
     fdr: float | None = typer.Option(None, "--fdr", hidden=True),
@@ -75,7 +77,8 @@ def scan(
     import json
     import sys
 
-    from rfod._cli.console import Reporter, naming, stdout_console
+    from rfod._cli.baseline import Baseline
+    from rfod._cli.console import Reporter, naming, print_lines, stdout_console
     from rfod._cli.inputs import (
         as_model_reads,
         check_output,
@@ -86,6 +89,7 @@ def scan(
         title_of,
     )
     from rfod._cli.large import judge_large
+    from rfod._cli.markdown import scan_markdown
     from rfod._cli.suspects import CellFindings, ScanFindings
     from rfod._decisions.decisions import decide, open_decisions
     from rfod._io.write import open_sink
@@ -96,18 +100,21 @@ def scan(
     from rfod.pipeline import ScannedSample, scan_sample, scan_table
 
     read_options = reading.options()
+    shown_as = options.output_format(named_format, as_json)
+    as_json = shown_as == "json"
     for option, value in (("--fdr", fdr), ("--fail-above", fail_above)):
         if value is not None:
             raise typer.BadParameter(_NO_RATE, param_hint=option)
     if above is not None and not 0 < above <= 1:
         raise typer.BadParameter("a probability is needed, above 0 and at most 1.", param_hint="--above")
-    check_output(output, [table, decisions], is_table=True)
-    check_output(report, [table, decisions])
+    check_output(output, [table, decisions, baseline], is_table=True)
+    check_output(report, [table, decisions, baseline])
     if redact and report is None:
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     opened, matched = open_decisions(decisions), None
+    known = None if baseline is None else Baseline(baseline, key)
     reporter = Reporter(quiet)
     source = one_source(table, reading, read_options)
     can_stream = reading.sql is None and table != "-"  # which are there only once
@@ -148,12 +155,15 @@ def scan(
             n_unusual=n_unusual,
             jobs=learning.jobs,
             matched=matched,
+            known=known,
         )
     else:
         assert found is not None
         with reporter.stage("findings"):
             findings = in_memory = ScanFindings(found, above)
             unusual = found.explain_rows(found.judged.order[:n_unusual])
+            if known is not None:
+                known.add_cells(found, in_memory.listed)
             if output is not None:
                 answers = in_memory.cells_table() if cells else in_memory.rows_table()
                 with open_sink(output, answers.schema, csv_safe=csv_safe) as write:
@@ -164,9 +174,14 @@ def scan(
     if as_json:
         seconds = {name: round(seconds, 3) for name, seconds in reporter.seconds.items()}
         summary = {"source": source.name, "notes": reporter.notes, "seconds": seconds}
+        summary |= {} if known is None else {"baseline": known.to_json()}
         typer.echo(json.dumps(summary | findings.to_json(MOST_JSON_FINDINGS, unusual), ensure_ascii=False))
+    elif is_listed and show_entries and shown_as == "markdown":
+        print_lines(scan_markdown(source.name, findings, show_entries, unusual, known))
     elif is_listed and show_entries:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
+        if known is not None:
+            known.print(stdout_console(), show_entries)
     reporter.say(
         f"{source.name}: {findings.n_rows:,} rows, {len(findings.columns)} columns judged; wrong cells: "
         f"{findings.n_wrong:,}, worth a check: {findings.n_worth_a_check:,}. {reporter.times()}."
@@ -174,5 +189,6 @@ def scan(
     written = [path for path in (output, report) if path not in (None, "-")]
     if written:
         reporter.say(f"written: {', '.join(map(str, written))}")
-    if fail_above_cells is not None and findings.n_wrong > fail_above_cells:
+    is_new = known is not None and known.n_new > 0
+    if is_new or (fail_above_cells is not None and findings.n_wrong > fail_above_cells):
         raise typer.Exit(FINDINGS_ABOVE)

@@ -36,10 +36,12 @@ def score(
     csv_safe: bool = options.CSV_SAFE,
     show_rows: int = options.SHOW,
     as_json: bool = options.FINDINGS_JSON,
+    named_format: str = options.FORMAT,
     quiet: bool = options.QUIET,
     choosing: Choosing,
     fail_above: float | None = options.FAIL_ABOVE,
     fail_above_cells: int | None = options.FAIL_ABOVE_CELLS,
+    baseline: str | None = options.BASELINE,
     reading: Reading,
     batch_rows: int = options.BATCH,
     jobs: int = options.JOBS,
@@ -54,14 +56,19 @@ def score(
 
     from rich.text import Text
 
-    from rfod._cli.console import Reporter, shown, stdout_console
+    from rfod._cli.baseline import Baseline
+    from rfod._cli.console import Reporter, print_lines, shown, stdout_console
     from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, match_source, one_source, open_model
+    from rfod._cli.markdown import known_markdown, rows_markdown
     from rfod._cli.streaming import Answers, judge_source, targets_for
     from rfod._decisions.decisions import open_decisions
+    from rfod._io.interface import InputError
     from rfod._io.locations import expand
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
+    shown_as = options.output_format(named_format, as_json)
+    as_json = shown_as == "json"
     if as_json and output == "-":
         raise typer.BadParameter("stdout takes the rows (-o -) or the JSON object, not both.", param_hint="--json")
     if bool(tables) == (reading.sql is not None):
@@ -73,21 +80,29 @@ def score(
             "decisions take a file that is read twice, not stdin, --sql or --engine. Hint: write the table to a file.",
             param_hint="--decisions",
         )
+    if baseline is not None and engine is not None:
+        raise typer.BadParameter("it does not go with --engine.", param_hint="--baseline")
     opened = open_decisions(decisions)
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
-    targets = (
-        []
-        if engine is not None
-        else targets_for(places, output, cells, [model, *([decisions] if decisions else []), *(tables or [])])
-    )
+    if baseline is not None and len(places) > 1:
+        raise typer.BadParameter(f"one table is compared with it, but {len(places):,} came.", param_hint="--baseline")
+    inputs = [model, *(tables or []), *(path for path in (decisions, baseline) if path is not None)]
+    targets = [] if engine is not None else targets_for(places, output, cells, inputs)
+    known = None if baseline is None else Baseline(baseline, key)
     reporter = Reporter(quiet)
     with reporter.stage("loading"):
         fitted = open_model(model)
     needed = {column.name for column in fitted.schema.columns}
     if fitted.profile is not None and (cells or fail_above_cells is not None):
         needed |= set(fitted.profile.names)  # columns without a forest are judged too
-    wanted = None if opened is not None else needed if key is None else needed | {key}
-    read_options = as_model_reads(fitted, read_options, wanted)
+    if known is not None and known.file.level == "cells" and fitted.profile is None:
+        raise InputError(
+            f"{model} keeps no evidence, so cells have no probability to compare with {baseline}. "
+            "Hint: fit it without --no-evidence, or give findings that are rows."
+        )
+    # with fingerprints, and decisions, of all columns
+    is_whole = opened is not None or (engine is None and (output is not None or as_json or known is not None))
+    read_options = as_model_reads(fitted, read_options, None if is_whole else needed if key is None else needed | {key})
     if engine is not None:
         from rfod._cli.directory import score_directory
 
@@ -116,7 +131,7 @@ def score(
             matched = match_source(opened, source, reporter)
             source = one_source(place, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None)
+        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None, known)
         judge_source(fitted, source, key, answers, reporter, jobs, matched=matched)
         if as_json:
             summaries.append(
@@ -127,13 +142,23 @@ def score(
                     "rule": rule.words(),
                     "notes": reporter.notes,
                     **({} if fail_above_cells is None else {"n_wrong": answers.n_wrong}),
-                    "findings": [finding_json(finding) for finding in answers.findings[: answers.n_flagged]],
+                    **({} if known is None else {"baseline": known.to_json()}),
+                    "findings": [
+                        finding_json(finding, answers.worst.prints[finding.row])
+                        for finding in answers.findings[: answers.n_flagged]
+                    ],
                 }
             )
+        elif output != "-" and not quiet and shown_as == "markdown":
+            print_lines(rows_markdown(source.name, answers.findings, answers.n_flagged, rule))
+            if known is not None:
+                print_lines("\n".join(["", *known_markdown(known, show_rows)]))
         elif output != "-" and not quiet:
             if len(places) > 1:
                 stdout_console().print(Text(shown(f"{source.name}:")), soft_wrap=True)
             print_findings(stdout_console(), answers.findings, answers.n_flagged, rule, target)
+            if known is not None:
+                known.print(stdout_console(), show_rows)
         reporter.say(
             f"{source.name}: {answers.n_rows:,} rows judged; {answers.n_flagged:,} flagged "
             f"({answers.n_flagged / answers.n_rows:.2%}; {rule.words()})."
@@ -145,5 +170,5 @@ def score(
     if as_json:
         typer.echo(json.dumps(summaries[0] if len(summaries) == 1 else summaries, ensure_ascii=False))
     reporter.say(f"{reporter.times()}.")
-    if is_above:
+    if is_above or (known is not None and known.n_new):
         raise typer.Exit(FINDINGS_ABOVE)

@@ -17,10 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
 from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
 from rfod._decisions.decisions import Matched
+from rfod._diff.findings import row_fingerprints
 from rfod._evidence.wrong_cells import WRONG
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule, StreamRule
@@ -48,6 +50,8 @@ class WorstRows:
     n_wanted: int
     heap: list[tuple[float, int, Batch]] = field(default_factory=list)
     """Score, minus the number of the row, the row."""
+    prints: dict[int, str] = field(default_factory=dict)
+    """Fingerprints of the rows that were explained, by their numbers."""
 
     def add(self, found: Detection, batch: Batch) -> None:
         """Offer the rows of a batch."""
@@ -82,6 +86,7 @@ class WorstRows:
         settled = None if matched is None else matched.settle(rows, numbers)
         found = detect(model, rows, key=key, lines=together.lines, n_jobs=jobs, known=known, decisions=settled)
         explained = found.explain_rows(None)
+        self.prints = dict(zip(numbers.tolist(), row_fingerprints(found, np.arange(len(found))), strict=True))
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
 
 
@@ -100,6 +105,7 @@ class Answers(ExitStack):
         n_shown: int,
         csv_safe: bool = False,
         count_wrong: bool = False,
+        known: Baseline | None = None,
     ) -> None:
         super().__init__()
         self._rule = StreamRule(rule)
@@ -108,7 +114,7 @@ class Answers(ExitStack):
         self._waiting: Any = None
         self._schema = pa.schema([])
         self.worst = WorstRows(n_shown)
-        self._count_wrong = count_wrong
+        self._count_wrong, self._known = count_wrong, known
         self.n_rows = self.n_flagged = self.n_wrong = 0
         self.findings: list[RowExplanation] = []
         """Highest score first; the highest rows where there is no finding."""
@@ -120,6 +126,10 @@ class Answers(ExitStack):
         if self._count_wrong:
             self.n_wrong += int(np.count_nonzero(found.cell_probability >= WRONG))
         self.worst.add(found, batch)
+        if self._known is not None and self._known.file.level == "cells":
+            self._known.add_cells(found, found.suspects(WRONG))
+        elif self._known is not None:
+            self._known.hold_rows(found, candidates)
         if self._output is None:
             return
         table = cells_table(found, np.flatnonzero(candidates)) if self._cells else rows_table(found, candidates)
@@ -149,6 +159,8 @@ class Answers(ExitStack):
         """All batches have been added: decide, and finish the file."""
         self._rule.settle()
         self.n_flagged = self._rule.n_flagged
+        if self._known is not None:
+            self._known.settle(self._rule)
         if self._waiting is None:
             return
         self._writer.close()

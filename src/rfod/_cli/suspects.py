@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
-from rfod._cli.findings import cell_sentence, finding_json, place_fields, place_of
+from rfod._cli.findings import FINGERPRINT, cell_sentence, finding_json, place_fields, place_of
+from rfod._diff.findings import row_fingerprints
 from rfod._evidence.decision import load_decision
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
 from rfod._findings.explanations import RowExplanation
@@ -30,12 +31,12 @@ MOST_KEPT = 1_000  # cells of a table that is not held in memory
 def scan_rows_schema(key_type: pa.DataType | None) -> pa.Schema:
     """One line per row of a scanned table."""
     answers = {"score": pa.float64(), "probability": pa.float64(), "flagged": pa.bool_(), "cells": pa.string()}
-    return pa.schema([*place_fields(key_type), *(pa.field(name, kind) for name, kind in answers.items())])
+    return pa.schema([*place_fields(key_type), *(pa.field(*answer) for answer in answers.items()), FINGERPRINT])
 
 
 def scan_cells_schema(key_type: pa.DataType | None) -> pa.Schema:
     """One line per cell that is wrong or worth a check."""
-    return pa.schema([*place_fields(key_type), *SUSPECT_FIELDS])
+    return pa.schema([*place_fields(key_type), *SUSPECT_FIELDS, FINGERPRINT])
 
 
 class CellFindings:
@@ -174,6 +175,12 @@ class ScanFindings(CellFindings):
         probabilities = self.found.probabilities
         return probabilities.describe(probabilities.above(self.written_above)[: self._most_written])
 
+    @cached_property
+    def _prints(self) -> dict[int, str]:
+        """Fingerprints of the rows that have a cell to write."""
+        rows = np.unique(np.array([cell.row for cell in self.written], dtype=np.intp))
+        return dict(zip(rows.tolist(), row_fingerprints(self.found, rows), strict=True))
+
     def regularities(self) -> list[TableRegularity]:
         """Rules that nearly all rows of the table follow."""
         return self.found.regularities()
@@ -183,6 +190,7 @@ class ScanFindings(CellFindings):
         cells, labels = self.written, self.found.labels
         columns = labels.columns(np.array([cell.row for cell in cells], dtype=np.intp))
         columns |= suspect_arrays(cells, self.found.probabilities.decision.version)
+        columns["fingerprint"] = pa.array([self._prints[cell.row] for cell in cells], pa.string())
         return pa.table(columns, schema=scan_cells_schema(labels.key_type))
 
     def rows_table(self) -> pa.Table:
@@ -198,6 +206,7 @@ class ScanFindings(CellFindings):
             "probability": pa.array(found.cell_probability.max(axis=1)),
             "flagged": pa.array([row in words for row in rows]),
             "cells": pa.array(["; ".join(words[row][:N_CELLS]) if row in words else None for row in rows], pa.string()),
+            "fingerprint": pa.array(row_fingerprints(found, np.arange(len(found)))),
         }
         return pa.table(columns, schema=scan_rows_schema(found.labels.key_type))
 
@@ -209,15 +218,11 @@ class ScanFindings(CellFindings):
         if labels.keys is not None:
             key = labels.keys[cell.row].as_py()
             place["key"] = key if isinstance(key, int | bool | None) else str(key)
-        return place
+        return place | {"fingerprint": self._prints[cell.row]}
 
     def place_text(self, cell: WrongCell) -> str:
         """The same in words."""
-        labels = self.found.labels
-        line = "" if labels.lines is None else f"line {int(labels.lines[cell.row]):,}"
-        if labels.key is not None and labels.keys is not None:
-            return f"{labels.key} {one_line(str(labels.keys[cell.row].as_py()))}{f' ({line})' if line else ''}"
-        return line or f"row {cell.row + labels.first_row:,}"
+        return self.found.labels.place(cell.row)
 
 
 class StreamedFindings(CellFindings):

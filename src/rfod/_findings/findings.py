@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,9 @@ from rapidfuzz.distance import OSA
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.judged import JudgedTable
 from rfod._model.scores import benjamini_hochberg, false_discovery_cut, highest
-from rfod._table.encode import cell_text, value_text
+from rfod._table.encode import cell_text, one_line, value_text
+from rfod._table.table import Table
+from rfod._table.values import plain
 from rfod.exceptions import ParameterError
 
 Floats = NDArray[np.float64]
@@ -57,6 +60,34 @@ class RowLabels:
         if self.keys is not None:
             places[key_name] = self.keys.take(pa.array(rows)).cast(self.key_type)
         return places
+
+    def find(self, key: Any, table: Table) -> int:
+        """Position of the row with a key: a value of the key column, or without one a label of a pandas index."""
+        if self.keys is not None:
+            known = [str(value) for value in plain(self.keys).to_pylist()]
+            found, name = np.flatnonzero(np.array(known, dtype=object) == str(key)), str(self.key)
+        else:
+            labelled = table.find(key)
+            if labelled is None:
+                raise ParameterError(
+                    "Rows have no keys.\nHint: name a column with key=, or give a row by its position: explain(17)."
+                )
+            found, name = labelled, "the label"
+        if len(found) != 1:
+            counted = f"{len(found):,} rows have" if len(found) else "No row has"
+            first = f" (at {', '.join(map(str, found[:3].tolist()))}{', ...' if len(found) > 3 else ''})"
+            raise ParameterError(
+                f"{counted} {name} {key!r}{first if len(found) else ''}.\n"
+                "Hint: explain(row) takes a row by its position, from 0."
+            )
+        return int(found[0])
+
+    def place(self, row: int) -> str:
+        """How a row, given by position, is found again, in words: by its key, its line or its number."""
+        line = "" if self.lines is None else f"line {int(self.lines[row]):,}"
+        if self.key is not None and self.keys is not None:
+            return f"{self.key} {one_line(str(self.keys[row].as_py()))}{f' ({line})' if line else ''}"
+        return line or f"row {row + self.first_row:,}"
 
     @property
     def key_type(self) -> pa.DataType | None:

@@ -57,6 +57,27 @@ class Prepared:
     features: tuple[Feature, ...]
     predictors: Predictors
 
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        encoded: Sequence[NDArray[Any]],
+        features: tuple[Feature, ...],
+        params: Params,
+        seed: int,
+        executor: Executor,
+    ) -> Prepared:
+        """From encoded columns and the features that they are split by; chooses what predicts each column."""
+        codes, n_columns = bin_table(features, encoded), len(schema.columns)
+        predictors = Predictors(
+            codes=codes,
+            is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
+            n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
+            column=np.array([feature.column for feature in features], dtype=np.int64),
+            chosen=choose_predictors(features, codes, n_columns, params.max_predictors, seed, executor),
+        )
+        return cls(schema, encoded, features, predictors)
+
 
 def prepare(
     table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int, executor: Executor
@@ -72,15 +93,7 @@ def prepare(
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
             "Hint: fit the model to fewer columns."
         )
-    codes, n_columns = bin_table(features, encoded), len(schema.columns)
-    predictors = Predictors(
-        codes=codes,
-        is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
-        n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
-        column=np.array([feature.column for feature in features], dtype=np.int64),
-        chosen=choose_predictors(features, codes, n_columns, params.max_predictors, seed, executor),
-    )
-    return Prepared(schema, encoded, features, predictors)
+    return Prepared.of(schema, encoded, features, params, seed, executor)
 
 
 def train(

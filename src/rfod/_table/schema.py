@@ -18,7 +18,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,7 +33,7 @@ from rfod._table.kinds.categorical import Categorical
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, listed
 from rfod._table.values import count_merged, family, plain, value_type
-from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError, did_you_mean, nearest_name
+from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError, did_you_mean, nearest_name, warn_caller
 from rfod.params import KINDS
 
 __all__ = ["Column", "LeftOut", "Schema", "infer_schema", "match_columns"]
@@ -78,7 +77,7 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
     lines = [*_left_out_lines(guessed), *_value_lines(learned.values())]
     lines += [remark for column in learned.values() if column.sample for remark in column.sample.remarks]
     if lines:
-        warnings.warn("\n".join(lines), ColumnWarning, stacklevel=2)
+        warn_caller("\n".join(lines), ColumnWarning)
     return Schema(tuple(columns), left_out, table.names, table.has_names, table.n_rows)
 
 
@@ -331,11 +330,9 @@ def match_columns(schema: Schema, table: Table) -> Table:
             "Hint: without names columns are matched by position, so the table needs the same columns as in fit."
         )
     if schema.has_names:
-        warnings.warn(
-            "X does not have valid feature names, but RFOD was fitted with feature names", UserWarning, stacklevel=2
-        )
+        warn_caller("X does not have valid feature names, but RFOD was fitted with feature names", UserWarning)
     elif table.has_names:
-        warnings.warn("X has feature names, but RFOD was fitted without feature names", UserWarning, stacklevel=2)
+        warn_caller("X has feature names, but RFOD was fitted without feature names", UserWarning)
     new_name = dict(zip(table.names, schema.names, strict=True))
     before = {new_name[name]: cells for name, cells in table.before.items()}
     return replace(table, names=schema.names, has_names=schema.has_names, texts={}, before=before)

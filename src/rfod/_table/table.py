@@ -28,7 +28,7 @@ LARGEST_EXACT = 2**53  # integer, up to which a float64 holds every one
 LONG_INTEGER = r"^-?[0-9]{16,}$"  # text of an integer that a float64 may not hold
 
 Read = Callable[[int, str, bool], Any]
-Build = Callable[[pa.Table, bool], Any]
+Build = Callable[[pa.Table, NDArray[np.intp] | None], Any]
 Fill = Callable[[Mapping[int, tuple[Sequence[int], Sequence[Any]]]], Any]
 """The caller's own table with other values in some rows of some columns, given by their position."""
 
@@ -82,14 +82,19 @@ class Table:
         return column
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """Some of the rows; frames made from it are as those of the whole table, but not aligned with it."""
+        """Some of the rows."""
         picked, read = pa.array(rows, pa.int64()), self._read
 
         def read_some(index: int, name: str, mixed_as_text: bool) -> Any:
             return read(index, name, mixed_as_text).take(picked)
 
-        texts = {name: column.take(picked) for name, column in self.texts.items()}
-        return replace(self, n_rows=len(rows), _read=read_some, texts=texts)
+        texts, build = {name: column.take(picked) for name, column in self.texts.items()}, self._build
+
+        def build_some(columns: pa.Table, at: NDArray[np.intp] | None) -> Any:
+            return build(columns, None if at is None else rows[at])
+
+        unchanged: dict[str, Any] = {"before": {}, "_fill": None}  # positions of changed cells are of the whole table
+        return replace(self, n_rows=len(rows), _read=read_some, _build=build_some, texts=texts, **unchanged)
 
     def with_column(
         self,
@@ -120,12 +125,33 @@ class Table:
             changes[self.names.index(name)] = (rows, values.to_pylist())
         return self._fill(changes)
 
-    def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, aligned: bool = False) -> Any:
+    def select(self, names: Sequence[str]) -> Table:
+        """Some of the columns, in this order."""
+        places, read = [self.names.index(name) for name in names], self._read
+
+        def read_some(index: int, name: str, mixed_as_text: bool) -> Any:
+            return read(places[index], name, mixed_as_text)
+
+        texts = {name: column for name, column in self.texts.items() if name in names}
+        before = {name: cells for name, cells in self.before.items() if name in names}
+        return replace(self, names=tuple(names), _read=read_some, texts=texts, before=before, _fill=None)
+
+    def frame(self, columns: Mapping[str, pa.Array | pa.ChunkedArray], rows: NDArray[np.intp] | None = None) -> Any:
         """A frame of the caller's own library; for arrays and lists pandas where it is installed, else pyarrow.
 
-        `aligned` says that the rows are the rows of this table, one for one: a pandas index is then kept.
+        `rows` are the positions of the rows of this table that the lines belong to: where it has a pandas index that
+        is more than the numbers from 0, the lines have its labels.
         """
-        return self._build(pa.table(dict(columns)), aligned)
+        return self._build(pa.table(dict(columns)), rows)
+
+    def find(self, label: Any) -> NDArray[np.intp] | None:
+        """Positions of the rows with a label of the pandas index; None for a table without such an index."""
+        everywhere = np.arange(self.n_rows)
+        index = getattr(self.frame({"row": pa.array(everywhere)}, everywhere), "index", None)
+        if index is None or _counts_rows(index):
+            return None
+        found = np.asarray(index.get_indexer_for([label]))
+        return found[found >= 0]
 
 
 def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -246,12 +272,14 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
         except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
             return _array_column(series.to_numpy(), name, mixed_as_text)
 
-    def build(columns: pa.Table, aligned: bool) -> Any:
+    def build(columns: pa.Table, rows: NDArray[np.intp] | None) -> Any:
         if backend.is_pyarrow():
             return columns
         built = _as_frame(columns, backend)
-        if aligned and backend.is_pandas_like():
-            built.index = frame.to_native().index
+        if rows is not None and backend.is_pandas_like():
+            index = frame.to_native().index
+            if not _counts_rows(index):
+                built.index = index.take(rows)
         return built
 
     def fill(changes: Mapping[int, tuple[Sequence[int], Sequence[Any]]]) -> Any:
@@ -345,7 +373,12 @@ def _from_rows(rows: Sequence[Any]) -> Table:
     return _from_array(array)
 
 
-def _build_without_library(columns: pa.Table, aligned: bool) -> Any:
+def _counts_rows(index: Any) -> bool:
+    """Whether the index of a pandas frame says no more than the positions of its rows, from 0."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None
+
+
+def _build_without_library(columns: pa.Table, rows: NDArray[np.intp] | None) -> Any:
     """Arrays cannot hold mixed columns by name, so their owners get pandas where it is installed, else pyarrow."""
     if importlib.util.find_spec("pandas") is None:
         return columns

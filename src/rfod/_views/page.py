@@ -60,15 +60,15 @@ def render(summary: Mapping[str, Any]) -> bytes:
     """The page of a summary."""
     from jinja2 import Environment, StrictUndefined  # only reports need it
 
-    style = _part("report.css")
-    program = f'"use strict";\n(() => {{\n{_part("figures.js")}\n{_part("report.js")}}})();\n'
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_part("report.html"))
+    style = part("report.css")
+    program = f'"use strict";\n(() => {{\n{part("figures.js")}\n{part("report.js")}}})();\n'
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(part("report.html"))
     return template.render(
         style=style,
         program=program,
         data=embedded(summary),
-        style_hash=_digest(style),
-        program_hash=_digest(program),
+        style_hash=digest(style),
+        program_hash=digest(program),
     ).encode()
 
 
@@ -77,10 +77,11 @@ def embedded(summary: Mapping[str, Any]) -> str:
     return json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """The text of a template."""
     return (resources.files("rfod._views") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """For the page's content security policy, which lets only these very texts act."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -19,6 +19,7 @@ from rfod._findings.findings import Findings, Rule
 from rfod._findings.patterns import find_patterns
 from rfod._table.table import check_columns
 from rfod._views.distribution import DIGITS, LONGEST_SENTENCE, distribution, printable, rounded
+from rfod._views.record import records_json
 from rfod._views.suspects import Suspects
 from rfod.detection import Detection
 from rfod.exceptions import ParameterError
@@ -46,10 +47,14 @@ class Limits:
     heat_columns: int = 40
     explained: int = 500
     """Findings whose cells to blame and ranges are worked out."""
+    record_cells: int = 200_000
+    """Cells of whole records, of all findings together."""
 
     def smaller(self) -> Limits:
         """For a page that came out too large."""
-        return replace(self, findings=max(self.findings // 2, 1), cells=max(self.cells - 1, 1))
+        return replace(
+            self, findings=max(self.findings // 2, 1), cells=max(self.cells - 1, 1), record_cells=self.record_cells // 2
+        )
 
 
 def summarise(
@@ -94,6 +99,7 @@ def summarise(
         "patterns": [] if is_own or not len(worst) else patterns_json(found, ranked, hidden, limits.patterns),
         "findings": rows_json(found, picked, cells, hide_keys),
         "cells": cells_json(found, cells, texts, hidden),
+        "record": records_json(found, picked, limits.record_cells, hidden, texts),
         "heat": heat_json(found, ranked, limits),
         "method": method_json(found),
         "hidden": sorted(printable(name) for name in hidden),
@@ -189,6 +195,9 @@ def cut_words(content: Mapping[str, Any], limits: Limits) -> list[str]:
             f"Reasons, cells to blame and the ranges of expected values are shown for the first {limits.explained:,} "
             "findings."
         )
+    n_records = len(content["record"]["values"])
+    if n_records < n_shown:
+        sentences.append(f"The whole record is shown for the first {n_records:,} findings.")
     if len(content["patterns"]) == limits.patterns:
         sentences.append(f"The {limits.patterns} most common patterns are shown.")
     if len(content["heat"]["columns"]) < content["n_columns"] or content["heat"]["n_rows"] < n_ranked:

@@ -2,7 +2,7 @@
 
 // Everything that came from the table is set as text, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
-const { findings, cells, columns, texts, patterns, heat, wrong } = data;
+const { findings, cells, columns, texts, patterns, heat, wrong, record } = data;
 const nFindings = data.n_ranked; // rows behind them are there for their wrong cells
 const byId = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
@@ -448,6 +448,17 @@ function wrongNote(k) {
   note.append(make("br"), told(wrong.because[k]));
   return note;
 }
+// All columns of the row; cells that are wrong, or surprising, are marked.
+function recordOf(i) {
+  if (record.values[i] === undefined) return [];
+  const marked = new Set(cellsOf(i).filter((c) => cells.blamed[c]).map((c) => columns[cells.column[c]].name));
+  if (wrong !== null) wrong.finding.forEach((place, k) => { if (place === i) marked.add(wrong.column[k]); });
+  const lines = record.columns.map((name, j) => {
+    const value = record.values[i][j];
+    return make("tr", {}, make("td", {}, told(name)), make("td", { class: marked.has(name) ? "observed" : null }, value === null ? "missing" : told(texts[value])));
+  });
+  return [make("h3", { class: "record-title" }, "The whole record"), make("table", { class: "plain record" }, make("tbody", {}, ...lines))];
+}
 function openDetail(i) {
   opened = i;
   byId("detail-title").replaceChildren(told(nameOf(i)));
@@ -459,7 +470,10 @@ function openDetail(i) {
     make("p", { class: "facts" }, `Row score ${short(findings.score[i])}, ${data.is_own ? "" : `p-value ${probability(findings.p[i])}, `}${data.key !== null || i >= nFindings ? `row ${findings.row[i]}` : `rank ${whole.format(i + 1)} of ${whole.format(nFindings)}`}`),
     ...(wrong === null ? [] : wrong.finding.flatMap((place, k) => place === i ? [wrongNote(k)] : [])),
     ...(findings.remedy[i] ? [make("p", { class: "remedy" }, told(findings.remedy[i]))] : []),
-    ...list.map((c) => article(c, findings.mended[i] === 1)));
+    ...list.map((c) => article(c, findings.mended[i] === 1)),
+    ...recordOf(i));
+  byId("detail-link").href = addressOf(i);
+  setAddress(addressOf(i));
   if (!detail.open) detail.showModal();
   detail.scrollTop = 0;
   byId("detail-title").focus();
@@ -470,6 +484,7 @@ function step(by) {
 }
 function listenToDetail() {
   byId("detail-close").addEventListener("click", () => detail.close());
+  detail.addEventListener("close", () => setAddress(location.pathname + location.search));
   byId("detail-back").addEventListener("click", () => step(-1));
   byId("detail-next").addEventListener("click", () => step(1));
   detail.addEventListener("click", (event) => { if (event.target === detail) detail.close(); });
@@ -477,6 +492,58 @@ function listenToDetail() {
     if (event.key === "ArrowRight") step(1);
     if (event.key === "ArrowLeft") step(-1);
   });
+}
+
+// ------------------------------------------------------------------------------------- links, and copies as CSV
+
+// A finding has the address #row-17, by the number of its row.
+const addressOf = (i) => `#row-${findings.row[i]}`;
+function openAddress() {
+  const i = /^#row-\d+$/.test(location.hash) ? findings.row.findIndex((row) => `#row-${row}` === location.hash) : -1;
+  if (i >= 0 && !(detail.open && opened === i)) openDetail(i);
+}
+function setAddress(address) {
+  try { history.replaceState(null, "", address); } catch { /* a page without a history has no address to change */ }
+}
+// A spreadsheet would run text that begins like a formula.
+const field = (value) => {
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "number" ? String(value) : String(value).replace(/^(?=[=+\-@\t\r])/, "'");
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+const csvOf = (lines) => lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+function placeHeads() {
+  return [...(data.key !== null ? [data.key] : []), ...(findings.line.length ? ["line"] : []), "row"];
+}
+const placeOf = (i) => [...(data.key !== null ? [findings.key[i]] : []), ...(findings.line.length ? [findings.line[i]] : []), findings.row[i]];
+function wrongCsv() {
+  const head = [...placeHeads(), "column", "observed", "suggested", "probability", "reason"];
+  return csvOf([head, ...wrongShown.map((k) => [...placeOf(wrong.finding[k]), wrong.column[k], wrong.observed[k], wrong.suggested[k], wrong.probability[k], wrong.because[k]])]);
+}
+function findingsCsv() {
+  const head = [...placeHeads(), "row score", ...(data.is_own ? [] : ["p-value"]), "column", "observed", "expected", "surprise"];
+  return csvOf([head, ...shown.map((i) => {
+    const c = shownCell(i);
+    const cell = c < 0 ? ["", "", "", ""] : [columns[cells.column[c]].name, texts[cells.observed[c]], texts[cells.expected[c]], cells.surprise[c]];
+    return [...placeOf(i), findings.score[i], ...(data.is_own ? [] : [findings.p[i]]), ...cell];
+  })]);
+}
+// By the event rather than the clipboard's interface, which asks for a permission and is not there in every file.
+function copy(button, csv) {
+  const put = (event) => {
+    event.clipboardData.setData("text/plain", csv);
+    event.clipboardData.setData("text/csv", csv);
+    event.preventDefault();
+  };
+  document.addEventListener("copy", put);
+  const done = document.execCommand("copy");
+  document.removeEventListener("copy", put);
+  button.textContent = done ? "Copied" : "Not copied";
+  setTimeout(() => { button.textContent = "Copy as CSV"; }, 2000);
+}
+function startCopies() {
+  byId("copy").addEventListener("click", (event) => copy(event.currentTarget, findingsCsv()));
+  byId("wrong-copy").addEventListener("click", (event) => copy(event.currentTarget, wrongCsv()));
 }
 
 drawSummary();
@@ -490,3 +557,6 @@ drawColumnHeadings();
 listenToColumns();
 drawColumns();
 listenToDetail();
+startCopies();
+window.addEventListener("hashchange", openAddress);
+openAddress();

@@ -1,0 +1,1 @@
+"""Two runs compared: which findings are new, and which columns moved."""
