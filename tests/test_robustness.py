@@ -251,7 +251,7 @@ def test_rows_that_are_all_the_same():
     frame = pd.DataFrame({"a": [3.0] * 20, "b": ["x"] * 20, "c": [True] * 20})
     found = small().fit(frame).detect(frame)
     assert (found.cell_scores == 0).all()
-    assert (found.row_scores == 1).all()
+    assert (found.row_scores == 0).all()  # none is rarer than another
     assert (found.weights == 1).all()
 
 

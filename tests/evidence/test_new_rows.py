@@ -266,7 +266,7 @@ def run(*arguments, code=0):
 def test_score_writes_the_probability_of_each_cell(files):
     run("score", files / "m.rfod", files / "new.csv", "--top", 60, "--cells", "-o", files / "cells.parquet")
     cells = pd.read_parquet(files / "cells.parquet")
-    assert list(cells.columns[-2:]) == ["probability", "suggested"]
+    assert list(cells.columns[-3:]) == ["probability", "suggested", "fingerprint"]
     assert cells["probability"].between(0, 1).all()
     is_sure = cells["probability"] >= 0.5
     assert cells.loc[~is_sure, "suggested"].isna().all()

@@ -185,7 +185,7 @@ def test_objects_that_arrow_would_misread():
 def test_frame_of_the_callers_library():
     columns = {"a": pa.array([1.5, None]), "b": pa.chunked_array([["x"], ["y"]])}
     index = pd.Index(["first", "second"])
-    built = open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns, aligned=True)
+    built = open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns, np.arange(2))
     assert isinstance(built, pd.DataFrame)
     assert list(built.index) == ["first", "second"]
     assert list(open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns).index) == [0, 1]

@@ -76,4 +76,4 @@ def test_page_that_would_be_too_large_is_cut_and_says_so(tmp_path: Path, monkeyp
     assert path.stat().st_size <= empty + 4_000
     assert told["n_findings"] == 200
     assert len(told["findings"]["row"]) < 200
-    assert told["cut"][0].endswith("of 200 are in this file.")
+    assert any(cut.endswith("of 200 are in this file.") for cut in told["cut"])
