@@ -1,7 +1,8 @@
 """One measurement in a process of its own: `python -m benchmarks.probe '{"task": ...}'` prints one JSON object.
 
-Time is wall clock around `fit` and `detect` after a warm-up on a tiny table. Memory is resident memory: after the
-imports, before the phase (the table is loaded), and the highest during the phase.
+Time is wall clock around `fit` and `detect` after a warm-up on a tiny table; processor time, of all threads, says more
+where other programs run. Memory is resident memory: after the imports, before the phase (the table is loaded), and the
+highest during the phase.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ def main() -> None:
     order = json.loads(sys.argv[1])
     tasks: dict[str, Callable[..., dict[str, Any]]] = {
         "fit_detect": _fit_detect,
+        "wide": _wide,
+        "scan": _scan,
         "model_file": _model_file,
         "load": _load,
         "first_use": _first_use,
@@ -77,16 +81,59 @@ def _fit_detect(
         "imported_mb": imported,
         "before_fit_mb": _resident_mb(),
     }
-    _reset_peak()
-    start = time.perf_counter()
-    detector = rfod.RFOD(random_state=0, **settings).fit(train)
-    result |= {"fit_seconds": time.perf_counter() - start, "fit_peak_mb": _peak_mb()}
+    with _phase("fit", result):
+        detector = rfod.RFOD(random_state=0, **settings).fit(train)
     if detect:
         result["before_detect_mb"] = _resident_mb()
-        _reset_peak()
-        start = time.perf_counter()
-        detector.detect(test)
-        result |= {"detect_seconds": time.perf_counter() - start, "detect_peak_mb": _peak_mb()}
+        with _phase("detect", result):
+            detector.detect(test)
+    return result
+
+
+def _wide(settings: dict[str, Any], rows: int, columns: int, path: str) -> dict[str, Any]:
+    """Fit, detect, a report and a model file of a synthetic table, and what `rfod inspect` reads from the file."""
+    import rfod
+    from rfod._cli.description import describe
+
+    _warm_up()
+    train = synthetic(rows, columns)
+    _settle()
+    result: dict[str, Any] = {"train_rows": rows, "columns": columns, "before_fit_mb": _resident_mb()}
+    with _phase("fit", result):
+        detector = rfod.RFOD(random_state=0, **settings).fit(train)
+    result["trees_mb"] = detector.model_.n_bytes / 1e6
+    with _phase("detect", result):
+        found = detector.detect(train)
+    with _phase("report", result):
+        rfod.write_report(found, f"{path}.html")
+    del found
+    with _phase("save", result):
+        detector.save(path)
+    del detector
+    _settle()
+    with _phase("load", result):
+        model = rfod.load(path).model_
+    with _phase("inspect", result):
+        described = json.dumps(describe(model, path))
+    return result | {
+        "file_mb": Path(path).stat().st_size / 1e6,
+        "report_mb": Path(f"{path}.html").stat().st_size / 1e6,
+        "inspect_mb": len(described) / 1e6,
+    }
+
+
+def _scan(settings: dict[str, Any], rows: int, columns: int) -> dict[str, Any]:
+    """`rfod.scan` of a synthetic table, and the probabilities of all cells."""
+    import rfod
+
+    _warm_up()
+    table = synthetic(rows, columns)
+    _settle()
+    result: dict[str, Any] = {"rows": rows, "columns": columns, "before_scan_mb": _resident_mb()}
+    with _phase("scan", result):
+        found = rfod.scan(table, **settings)
+    with _phase("probabilities", result):
+        found.cell_probability  # noqa: B018  # computed when first wanted
     return result
 
 
@@ -139,6 +186,17 @@ def _warm_up() -> None:
     table["flag"] = pd.Categorical(np.where(table["number_0"] > 0, "yes", "no"))
     table.loc[::7, "number_1"] = np.nan
     rfod.RFOD(n_estimators=3, random_state=0).fit(table).detect(table)
+
+
+@contextmanager
+def _phase(name: str, result: dict[str, Any]) -> Iterator[None]:
+    """Measure what the block does."""
+    _reset_peak()
+    start, start_cpu = time.perf_counter(), time.process_time()
+    yield
+    result[f"{name}_seconds"] = time.perf_counter() - start
+    result[f"{name}_cpu_seconds"] = time.process_time() - start_cpu
+    result[f"{name}_peak_mb"] = _peak_mb()
 
 
 def _settle() -> None:

@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import rfod
 from benchmarks import datasets, record
 from benchmarks.paper.classical import isolation_forest, nearest_neighbours
+from rfod._model.scores import row_scores
 
 DESIGN = ("pima", "ionosphere", "wine", "thyroid", "bank")
 CONFIRM = tuple(name for name in datasets.ALL if name not in DESIGN)
@@ -37,7 +38,7 @@ TRAIN_ROWS, TEST_ROWS = 10_000, 20_000
 CACHE = record.RESULTS / "rows_cache.jsonl"
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "src" / "rfod"
-CODE = [HERE / "rows.py", *(SOURCE / part for part in ("_forest", "_run", "_score", "_table", "model.py"))]
+CODE = [HERE / "rows.py", *(SOURCE / part for part in ("_forest", "_model", "_table"))]
 Floats = NDArray[np.float64]
 
 
@@ -48,12 +49,12 @@ METHODS = (*AGGREGATIONS.values(), *OTHERS)
 
 def judge(train: pd.DataFrame, test: pd.DataFrame, seed: int) -> dict[str, Floats]:
     """Row scores by every method; rfod's are all read off the same forests."""
-    detector = rfod.RFOD(aggregation="consensus", random_state=seed).fit(train)
+    detector = rfod.RFOD(aggregation="consensus", random_state=seed, n_jobs=1, keep_evidence=False).fit(train)
     judged = detector.detect(test).judged.cells
     scores = {}
     for aggregation, words in AGGREGATIONS.items():
         params = {**detector.model_.params, "aggregation": aggregation}
-        scores[words] = replace(detector.model_, params=params).row_scores(judged)
+        scores[words] = row_scores(replace(detector.model_, params=params), judged)
     for name, make in OTHERS.items():
         method = make(seed, 1)
         method.fit(train)

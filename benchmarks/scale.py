@@ -28,6 +28,8 @@ from benchmarks.datasets import REPOSITORY
 
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 COLUMNS = (10, 30, 100, 300)
+WIDE_COLUMNS = (60, 120, 240, 480)  # of which a column is predicted from max_predictors
+MOST_COLUMNS, SCANNED_ROWS = 1_000, 2_000
 TREES = (25, 50, 100, 200)
 SCAN_MB = 1_500.0  # that a scan of kdd may take
 MEMORY_FACTOR, MEMORY_ALLOWANCE_MB = 3.0, 500.0  # peak at most this many frames plus this
@@ -38,6 +40,8 @@ def main() -> None:
         "rows": _rows,
         "rows_uncapped": _rows_uncapped,
         "columns": _columns,
+        "wide_columns": _wide_columns,
+        "thousand_columns": _thousand_columns,
         "trees": _trees,
         "kdd": _kdd,
         "scan_kdd": _scan_kdd,
@@ -75,6 +79,25 @@ def _rows_uncapped(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
     return _growth("columns", [_table(10_000, size, arguments, n_estimators=25) for size in COLUMNS])
+
+
+def _wide_columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    return _growth("columns", [_table(10_000, size, arguments, n_estimators=25) for size in WIDE_COLUMNS])
+
+
+def _thousand_columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    """10,000 rows with the default parameters: fit, detect, report, model file, inspect; and a scan of fewer rows."""
+    settings = {"n_jobs": arguments.jobs}
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "wide.rfod")
+        order = {"task": "wide", "rows": 10_000, "columns": MOST_COLUMNS, "path": path}
+        result = {"load": load} | _probe(order | {"settings": settings})
+    print(_text(result), flush=True)
+    order = {"task": "scan", "rows": SCANNED_ROWS, "columns": MOST_COLUMNS}
+    scanned = {"load": os.getloadavg()[0]} | _probe(order | {"settings": settings})
+    print(_text(scanned), flush=True)
+    return {"measurements": [result, scanned]}
 
 
 def _trees(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -151,7 +174,7 @@ def _growth(size: str, orders: list[dict[str, Any]]) -> dict[str, Any]:
     """Measure a row of sizes; the exponents over all of them and over the last two."""
     results = [_measure(order) for order in orders]
     exponents = {}
-    for phase in ("fit_seconds", "detect_seconds"):
+    for phase in ("fit_seconds", "detect_seconds", "fit_cpu_seconds", "detect_cpu_seconds"):
         sizes, seconds = np.log([result[size] for result in results]), np.log([result[phase] for result in results])
         if len(results) > 1:
             last = (seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2])

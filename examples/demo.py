@@ -17,7 +17,7 @@ COMMAND = ("scan", "shipments.csv", "--key", "shipment_id", "--report", "report.
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    table, planted = make_shipments(n_clean=0)
+    table, planted = make_shipments(n_clean=0, n_slips=3)
     table.to_csv(FOLDER / "shipments.csv", index=False)
     print(f"{FOLDER}/shipments.csv: {len(table):,} shipments, {table.shape[1]} columns, {len(planted)} wrong cells.\n")
 
@@ -28,7 +28,7 @@ def main() -> None:
         sys.exit(ran.returncode)
 
     planted.insert(0, "shipment_id", table["shipment_id"].loc[planted["row"]].to_numpy())
-    print("The wrong cells, each with a value that is ordinary for its column:\n")
+    print("The wrong cells. The first eight have values that are ordinary for their column, the others are slips:\n")
     listed = pd.read_csv(FOLDER / "wrong.csv")
     cells = set(zip(listed["key"], listed["column"], strict=True))
     verdicts = [verdict(cells, ran.stdout, cell) for cell in planted.itertuples()]

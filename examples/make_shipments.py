@@ -1,10 +1,11 @@
-"""A table of parcel and freight shipments, with a few cells that are wrong only in their context.
+"""A table of parcel and freight shipments, with a few wrong cells.
 
-    python examples/make_shipments.py --output shipments.csv --truth planted.csv
+    python examples/make_shipments.py --output shipments.csv --truth planted.csv --slips 3
 
 The columns depend on each other as they do in a forwarder's books: the price follows weight, distance and service,
-customs papers go with lanes that leave the customs union, the carrier follows service and country. The planted values
-are ordinary for their column: no minimum, maximum or list of allowed values would find them.
+customs papers go with lanes that leave the customs union, the carrier follows service and country. Eight planted values
+are ordinary for their column: no minimum, maximum or list of allowed values would find them. Slips of the keyboard and
+of units are added with `--slips N`, N of each kind.
 """
 
 from __future__ import annotations
@@ -112,12 +113,44 @@ PLANTED = (
 )
 
 
-def make_shipments(n_rows: int = 4000, n_clean: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+class Slip(NamedTuple):
+    """A way in which a cell gets wrong when a table is typed or exported."""
+
+    column: str
+    change: Callable[[Any, Generator], object]
+    why: str
+
+
+def _typo(text: str, rng: Generator) -> str:
+    """Two letters in the wrong order, one doubled or one left out."""
+    at = int(rng.integers(1, len(text) - 1))
+    while text[at] == text[at + 1] or " " in text[at : at + 2]:
+        at = int(rng.integers(1, len(text) - 1))
+    swapped, doubled = text[:at] + text[at + 1] + text[at] + text[at + 2 :], text[:at] + text[at] + text[at:]
+    return str(rng.choice([swapped, doubled, text[:at] + text[at + 1 :]]))
+
+
+SLIPS = (
+    Slip("goods", _typo, "misspelt"),
+    Slip("carrier", _typo, "misspelt"),
+    Slip("packaging", lambda text, rng: text.upper(), "in capitals"),
+    Slip("destination", lambda text, rng: text.lower(), "in small letters"),
+    Slip("weight_kg", lambda value, rng: round(value * 1000, 1), "grams, not kilograms"),
+    Slip("price_eur", lambda value, rng: round(value * 100, 2), "cents, not euros"),
+    Slip("distance_km", lambda value, rng: -value, "a sign too many"),
+    Slip("shipped_at", lambda time, rng: time + pd.DateOffset(years=10), "a wrong digit in the year"),
+)
+
+
+def make_shipments(
+    n_rows: int = 4000, n_clean: int = 3000, seed: int = 0, n_slips: int = 0
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and the cells that were made wrong in it, all of them after the first `n_clean` rows."""
     rng = np.random.default_rng(seed)
     table = _correct_rows(n_rows, rng)
     _leave_gaps(table, rng)
-    return table, _plant(table, n_clean, rng)
+    truth = _plant(table, n_clean, rng)
+    return table, pd.DataFrame([*truth, *_slip(table, n_clean, n_slips, [cell["row"] for cell in truth], rng)])
 
 
 def _correct_rows(n_rows: int, rng: Generator) -> pd.DataFrame:
@@ -180,7 +213,7 @@ def _leave_gaps(table: pd.DataFrame, rng: Generator) -> None:
         table.loc[rng.random(len(table)) < share, column] = None
 
 
-def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> pd.DataFrame:
+def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> list[dict[str, Any]]:
     """Make one cell wrong in each of a few rows after the first `n_clean`; returns what was done."""
     truth: list[dict[str, Any]] = []
     for column, fits, value, why in PLANTED:
@@ -189,7 +222,21 @@ def _plant(table: pd.DataFrame, n_clean: int, rng: Generator) -> pd.DataFrame:
         correct = table.at[row, column]
         table.at[row, column] = value
         truth.append({"row": row, "column": column, "correct": correct, "planted": table.at[row, column], "why": why})
-    return pd.DataFrame(truth)
+    return truth
+
+
+def _slip(table: pd.DataFrame, n_clean: int, n_slips: int, taken: list[int], rng: Generator) -> list[dict[str, Any]]:
+    """`n_slips` cells of each kind, in rows that have no other wrong cell; returns what was done."""
+    truth: list[dict[str, Any]] = []
+    free = table.index[(table.index >= n_clean) & ~table.index.isin(taken)]
+    for slip in SLIPS:
+        for row in rng.choice(free[table.loc[free, slip.column].notna()], n_slips, replace=False):
+            correct = table.at[row, slip.column]
+            table.at[row, slip.column] = slip.change(correct, rng)
+            planted = table.at[row, slip.column]
+            truth.append({"row": row, "column": slip.column, "correct": correct, "planted": planted, "why": slip.why})
+            free = free.drop(row)
+    return truth
 
 
 def main() -> None:
@@ -199,8 +246,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--clean", type=int, default=3000, help="so many first rows stay without errors")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--slips", type=int, default=0, help="so many slips of each kind beside the eight planted cells"
+    )
     arguments = parser.parse_args()
-    table, truth = make_shipments(arguments.rows, arguments.clean, arguments.seed)
+    table, truth = make_shipments(arguments.rows, arguments.clean, arguments.seed, arguments.slips)
     table.to_csv(arguments.output, index=False)
     if arguments.truth:
         truth.to_csv(arguments.truth, index=False)

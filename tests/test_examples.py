@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from make_shipments import PLANTED, make_shipments
+from make_shipments import PLANTED, SLIPS, make_shipments
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -44,6 +44,15 @@ def test_planted_values_are_ordinary_for_their_column(shipments: tuple[pd.DataFr
             assert (correct == cell.planted).mean() > 0.05, cell.column
 
 
+def test_slips_come_on_top() -> None:
+    (plain, _), (table, truth) = make_shipments(), make_shipments(n_slips=2)
+    assert truth["row"].is_unique
+    assert truth["column"].tolist()[len(PLANTED) :] == [slip.column for slip in SLIPS for _ in range(2)]
+    for cell in truth.itertuples():
+        assert table.at[cell.row, cell.column] == cell.planted != cell.correct
+    assert int((table.fillna(0) != plain.fillna(0)).to_numpy().sum()) == 2 * len(SLIPS)
+
+
 def test_script_writes_table_and_truth(tmp_path: Path) -> None:
     output, truth = tmp_path / "shipments.csv", tmp_path / "planted.csv"
     command = [sys.executable, EXAMPLES / "make_shipments.py", "--output", output, "--truth", truth, "--seed", "1"]
@@ -61,7 +70,8 @@ def test_demo_shows_what_a_user_would_see(tmp_path: Path) -> None:
     pattern = r"(\d+) of (\d+) planted errors found, (\d+) more among the most unusual rows"
     n_found, n_planted, n_ranked = map(int, re.search(pattern, demo.stdout).groups())
     lines = re.findall(r"^  (found |ranked|missed)  S\d+  ", demo.stdout, re.MULTILINE)
-    assert n_planted == len(PLANTED) == len(lines)
+    assert n_planted == len(PLANTED) + 3 * len(SLIPS) == len(lines)
     assert (n_found, n_ranked) == (lines.count("found "), lines.count("ranked"))
-    assert n_found + n_ranked >= 1
+    assert n_found >= 9
+    assert n_found + n_ranked >= 18
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000

@@ -5,7 +5,7 @@
 
 Each family of tables is judged by heads that have not seen it, and the results are printed and kept; the probabilities
 so found also calibrate the heads that are learned from all tables and written as arrays with --to. --heads keeps the
-heads of each fold, for benchmarks on tables that they have not seen.
+heads of each fold, for benchmarks on tables that they have not seen, and takes those that a folder has already.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from rfod._forest.boosted import LEAF, BoostedTrees
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
-VERSION = "2"  # of the decision; every output names it
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16), (220, 16), (260, 16)  # trees, leaves
+VERSION = "3"  # of the decision; every output names it
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (220, 16, 0.1), (340, 16, 0.08)  # trees, leaves, learning rate
 CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
-    ("dependency", "outlier", "typo", "mixed"), 3.0
+    ("dependency", "outlier", "typo", "mixed"), 4.0
 )
 CLEAN_WEIGHT = 2.0
+CLEAN_CALIBRATION = 1.5  # times that in the calibration: most tables that people scan are nearly clean
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
@@ -104,13 +105,13 @@ def sampled(rows: NDArray[Any], wrong: NDArray[np.bool_], usable: NDArray[np.boo
     return tuple(np.concatenate(piece) for piece in zip(*parts, strict=True))
 
 
-def fit_head(parts: list[Any], weights: list[float], signs: list[int], size: tuple[int, int]) -> BoostedTrees:
+def fit_head(parts: list[Any], weights: list[float], signs: list[int], size: tuple[int, int, float]) -> BoostedTrees:
     """Monotone boosting; a version counts by the square root of its cells."""
     rows, labels = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     counts = [part[2] * weight * 40 / max(1.0, part[3]) ** 0.5 for part, weight in zip(parts, weights, strict=True)]
     learner = HistGradientBoostingClassifier(
-        max_iter=size[0], max_leaf_nodes=size[1], learning_rate=0.1 if size[0] > 50 else 0.25, min_samples_leaf=50,
-        l2_regularization=1.0, max_bins=127, monotonic_cst=signs, early_stopping=False, random_state=0,
+        max_iter=size[0], max_leaf_nodes=size[1], learning_rate=size[2], min_samples_leaf=50, l2_regularization=1.0,
+        max_bins=127, monotonic_cst=signs, early_stopping=False, random_state=0,
     )  # fmt: skip
     learner.fit(rows, labels, sample_weight=np.concatenate(counts))
     return as_arrays(learner)
@@ -200,7 +201,7 @@ def cross_judge(
     versions: list[Version], fold: NDArray[np.intp], processes: int, keep: Path | None = None
 ) -> list[tuple[NDArray[Any], ...]]:
     """Each version judged by heads that have not seen its family, not yet calibrated; the heads may be kept."""
-    _SHARED["versions"], _SHARED["fold"] = versions, fold
+    _SHARED["versions"], _SHARED["fold"], _SHARED["heads"] = versions, fold, keep
     judged: dict[int, tuple[NDArray[Any], ...]] = {}
     with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
         for k, (found, decision) in enumerate(pool.map(_judge_fold, range(int(fold.max()) + 1))):
@@ -216,17 +217,23 @@ def cross_judge(
 def left_out_heads(folder: Path) -> dict[str, Decision]:
     """By family, the heads of the fold that left it out, as `--heads` kept them."""
     fold_of = json.loads((folder / "folds.json").read_text())
-    decisions = []
-    for k in range(max(fold_of.values()) + 1):
-        with np.load(folder / f"fold{k}.npz") as arrays:
-            decisions.append(Decision(*(trees_from(arrays, head) for head in HEADS), version=""))
+    decisions = [kept_heads(folder, k) for k in range(max(fold_of.values()) + 1)]
     return {family: decisions[k] for family, k in fold_of.items()}
+
+
+def kept_heads(folder: Path, k: int) -> Decision:
+    """The heads of one fold, not calibrated."""
+    with np.load(folder / f"fold{k}.npz") as arrays:
+        return Decision(*(trees_from(arrays, head) for head in HEADS), version="")
 
 
 def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], Decision]:
     began = time.perf_counter()
-    versions, fold = _SHARED["versions"], _SHARED["fold"]
-    decision = learn([version for version, own in zip(versions, fold, strict=True) if own != k])
+    versions, fold, heads = _SHARED["versions"], _SHARED["fold"], _SHARED["heads"]
+    if heads is not None and (heads / f"fold{k}.npz").exists():
+        decision = kept_heads(heads, k)
+    else:
+        decision = learn([version for version, own in zip(versions, fold, strict=True) if own != k])
     found = {int(place): judge(decision, versions[place]) for place in np.flatnonzero(fold == k)}
     print(f"fold {k}: {time.perf_counter() - began:.0f} s", flush=True)
     return found, decision
@@ -239,7 +246,8 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weights.append(np.full(int(used.sum()), version.weight / version.wrong.size**0.5))
+        weight = version.weight * (CLEAN_CALIBRATION if version.record["version"] == "clean" else 1.0)
+        weights.append(np.full(int(used.sum()), weight / version.wrong.size**0.5))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
     )
@@ -310,7 +318,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path)
     parser.add_argument("--folds", type=int, default=0, help="needed for the calibration of what is written")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--heads", type=Path, help="folder for the heads of the folds")
+    parser.add_argument("--heads", type=Path, help="folder for the heads of the folds; those that are there are used")
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     versions = load(options.corpus, options.inputs)

@@ -14,18 +14,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import datasets
+from benchmarks import datasets, record
 from benchmarks.datasets import REPOSITORY
 from benchmarks.paper import illustration_figures, published, results, study_section
 from benchmarks.paper.drawing import save
 from benchmarks.paper.main_section import MainComparison
-from benchmarks.paper.markdown import table
+from benchmarks.paper.markdown import number, table
 from benchmarks.paper.protocol import LARGEST
 
 TEMPLATE = Path(__file__).resolve().parent / "page.md"
 ILLUSTRATIONS = results.FOLDER / "illustrations.json"
+PROBABILITIES = record.RESULTS / "probabilities.json"
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 FIGURES = REPOSITORY / "docs" / "figures" / "benchmarks"
 NOT_RUN = "*This has not run yet.*\n"
@@ -51,7 +54,27 @@ def fragments(folder: Path, figures: Path) -> dict[str, str]:
     found |= study_section.scalability(lines["scalability"], figures)
     if (folder / ILLUSTRATIONS.name).is_file():
         found |= _illustrations(folder / ILLUSTRATIONS.name, figures)
+    if PROBABILITIES.is_file():
+        found |= _probabilities(PROBABILITIES)
     return found
+
+
+def _probabilities(path: Path) -> dict[str, str]:
+    """Log-loss by method, each way to get a probability: means over the datasets, the best of a way in bold."""
+    known = json.loads(path.read_text(encoding="utf-8"))
+    ways = ("own", "scaled", "transformed", "transformed, share estimated")
+    frame = pd.DataFrame(known["results"]).groupby("method")[list(ways)].mean().sort_values("own")
+    rows = []
+    for method, means in frame.iterrows():
+        cells = ["-" if pd.isna(means[way]) else number(means[way]) for way in ways]
+        is_best = [means[way] == frame[way].min() for way in ways]
+        rows.append(
+            [str(method), *(f"**{cell}**" if best else cell for cell, best in zip(cells, is_best, strict=True))]
+        )
+    return {
+        "probabilities": table(["method", *ways], rows),
+        "probability_rows": f"{known['train_rows']:,} training and {known['test_rows']:,} test rows",
+    }
 
 
 def fill(template: str, found: dict[str, str], folder: Path) -> str:

@@ -151,6 +151,28 @@ class Detection:
         """
         return self.judged.row_p_values
 
+    @cached_property
+    def row_probability(self) -> Floats:
+        """How likely each row is anomalous, among the rows of this table.
+
+        One less the local false discovery rate of the conformal p-values of the row scores: their density in this table
+        is set against that of ordinary rows, whose share is 1 - `contamination` where the fit was given one and
+        estimated otherwise. So it depends on the rows that are judged together: in `detect_batches` on the batch. Of
+        fewer than 100 rows each is judged by itself, by its p-value and the share (0.01 where none was given). See
+        docs/surprise.md.
+
+        After a scan or `fit_detect` this is a `ParameterError`: there are no conformal p-values of the rows of the fit.
+        """
+        self._require_new_rows("A probability of rows")
+        return self.judged.row_probability()
+
+    def row_probability_given(self, share: float) -> Floats:
+        """`row_probability` where the share of the anomalous rows in this table is known."""
+        self._require_new_rows("A probability of rows")
+        if not 0 < share < 1:
+            raise ParameterError(f"share is {share!r}; it must be a number between 0 and 1, both excluded.")
+        return self.judged.row_probability(share)
+
     @property
     def p_values(self) -> Floats:
         """Per cell, the share of training cells of its column, judged out of bag, that are at least as surprising.
@@ -180,9 +202,14 @@ class Detection:
 
     def _require_rate(self, fdr: float | None) -> None:
         """Raise `ParameterError` for a false discovery rate among the rows that the model was fitted to."""
-        if fdr is not None and self.judged.is_own:
+        if fdr is not None:
+            self._require_new_rows("A false discovery rate")
+
+    def _require_new_rows(self, what: str) -> None:
+        """Raise `ParameterError` for rows that the model was fitted to."""
+        if self.judged.is_own:
             raise ParameterError(
-                "A false discovery rate holds for new rows that a fitted model judges, not for the rows of the fit.\n"
+                f"{what} holds for new rows that a fitted model judges, not for the rows of the fit.\n"
                 "Hint: wrong_cells() says how likely each cell is wrong, flag(top=n) takes the highest scores."
             )
 

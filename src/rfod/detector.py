@@ -29,7 +29,7 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     """Random forest-based outlier detection for tables of numbers, categories and dates.
 
     Every column is predicted from the others by a random forest of its own. A cell scores by how far it lies from its
-    prediction, a row by its cells and by how far it is from the nearest training row.
+    prediction, a row by its cells, by how far it is from the nearest training row, and by its furthest value.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     beta : float in (0, 1], default 0.5
         Share of the trees that is kept, the best ones on rows they have not seen. 1.0 switches pruning off.
     max_features : float, int, "sqrt", "log2" or None, default 1/3
-        Features looked at per node: a share, a number, or all (None).
+        Features looked at per node, of those of the predictors of a column: a share, a number, or all (None).
+    max_predictors : int or None, default 48
+        Columns that a column is predicted from, at most: in tables with more, those that say most about it (mutual
+        information on up to 4,096 rows) and, as an eighth of them, some drawn at random; None for all others.
     min_samples_leaf : int, default 5
         Fewest distinct rows in a leaf.
     max_depth : int or None, default None
@@ -50,20 +53,24 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         float for a share; None for as many as there are.
     max_bins : int in 2..255, default 255
         Bins per numeric column; also the most categories of a column that are distinguished as predictors.
+    fitness : "robust" or "plain", default "robust"
+        How a tree of a numeric column is scored on rows it has not seen: by R² in which a residual counts as half of
+        the column's quantile range at most, so that one absurd value does not choose the trees; or by plain R².
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.
     aggregation : "consensus", "surprise", "uncertainty" or "mean", default "consensus"
         Row score: the paper's mean of cell scores, weighted by confidence ("uncertainty"), or not ("mean"); the root
-        mean square of the surprise of its cells; or the consensus of the paper's score, surprise and the distance from
-        the nearest training row, in which a typical row scores 1.
+        mean square of the surprise of its cells; or the consensus of the paper's score, surprise, the distance from
+        the nearest training row and the furthest value, in which a typical row scores 1.
     distance : "agd", "gower" or "gower-iqr", default "agd"
         Cell score: the paper's Adjusted Gower's Distance, Gower's distance, or that with the interquartile range.
     trim : float in [0, 0.5), default 0
         Share of the training rows that is left out of a second fit: those that score highest in the first, each judged
         by trees that have not seen it. For training tables that hold outliers themselves.
     contamination : "auto" or float in (0, 0.5], default "auto"
-        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01.
+        Share of rows like the training rows that `predict` calls outliers; "auto" is 0.01. A share that is given is
+        also that of the anomalous rows for `predict_proba`, which estimates it otherwise.
     keep_evidence : bool, default True
         Whether the model keeps what the probabilities of cells of new rows are computed from: counts, frequent values
         and rules of the training table (docs/formats.md).
@@ -99,8 +106,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
 
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:
-        """A detector by the paper's letter: its row score, raw uncertainty, all columns per node, leaves of one row and
-        all rows per tree; `changes` are other parameters."""
+        """A detector by the paper's letter: its row score, raw uncertainty, all columns as predictors and per node,
+        leaves of one row and all rows per tree; `changes` are other parameters."""
         return cls(**AS_PUBLISHED | changes)
 
     @classmethod
@@ -189,6 +196,14 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for outliers, 1 for the others."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(rows, 2): how likely each row is ordinary (column 0) and anomalous (column 1), among the rows of `X`.
+
+        Column 1 is `Detection.row_probability`, which depends on the rows that are judged together.
+        """
+        anomalous = self.detect(X).row_probability
+        return np.column_stack([1.0 - anomalous, anomalous])
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Fit to a table and judge its own rows, each only by trees that have not seen it. -1 for outliers."""

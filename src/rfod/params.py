@@ -30,11 +30,13 @@ AS_PUBLISHED: dict[str, Any] = {
     "aggregation": "uncertainty",
     "uncertainty": "raw",
     "max_features": None,
+    "max_predictors": None,
     "min_samples_leaf": 1,
     "max_samples": None,
+    "fitness": "plain",
 }
-"""The paper's letter, where the defaults differ: its row score, raw uncertainty, all columns per node, leaves of one
-row, all rows per tree. docs/design.md lists what still differs."""
+"""The paper's letter, where the defaults differ: its row score, raw uncertainty, all columns as predictors and per
+node, leaves of one row, all rows per tree, plain R². docs/design.md lists what still differs."""
 SCAN_TRIM = 0.1
 SCAN_SAMPLE_ROWS = 200_000  # a file with more rows is not held in memory by a scan
 FIT_SAMPLE_ROWS = 1_000_000  # a source with more rows is fitted on a sample of this size
@@ -52,10 +54,12 @@ class ParamFields:
     alpha: float = 0.02
     beta: float = 0.5
     max_features: float | int | str | None = 1 / 3
+    max_predictors: int | None = 48
     min_samples_leaf: int = 5
     max_depth: int | None = None
     max_samples: float | int | str | None = "auto"
     max_bins: int = 255
+    fitness: str = "robust"
     uncertainty: str = "scaled"
     aggregation: str = "consensus"
     distance: str = "agd"
@@ -155,6 +159,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: v is None or v in ("sqrt", "log2") if not isinstance(v, Real) else _whole(v, 1) or _between(v, 0, 1),
         "a share above 0 and at most 1, a whole number of at least 1, 'sqrt', 'log2' or None",
     ),
+    "max_predictors": (lambda v: v is None or _whole(v, 1, 2**31), "a whole number of at least 1, or None"),
     "min_samples_leaf": (lambda v: _whole(v, 1, 2**31), "a whole number of at least 1"),
     "max_depth": (lambda v: v is None or _whole(v, 1, 2**31), "a whole number of at least 1, or None"),
     "max_samples": (
@@ -162,6 +167,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "'auto', a whole number of at least 1, a share above 0 and at most 1, or None",
     ),
     "max_bins": (lambda v: _whole(v, 2, 255), "a whole number from 2 to 255"),
+    "fitness": (lambda v: v in ("robust", "plain"), "'robust' or 'plain'"),
     "uncertainty": (lambda v: v in ("scaled", "raw"), "'scaled' or 'raw'"),
     "aggregation": (
         lambda v: v in ("uncertainty", "mean", "surprise", "consensus"),

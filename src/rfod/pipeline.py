@@ -63,7 +63,7 @@ def _train(fit: _Fit) -> Trained:
     trained = fit.train()
     if not fit.params.trim:
         return trained
-    cells = judge(trained.model, trained.rows, fit.executor, with_distances=False)
+    cells = judge(trained.model, trained.rows, fit.executor, with_rows=False)
     settle(trained.model, trained.rows, cells, fit.settled)
     left_out = _worst_rows(trained.model, cells, fit.params.trim)
     del trained, cells  # several times as large as the table
@@ -178,15 +178,14 @@ class _Fit:
 
     def train(self, left_out: NDArray[np.bool_] | None = None) -> Trained:
         """Fit a model, without the rows that are left out."""
-        prepared = self._prepared
-        with terminal_progress(bool(self.params.verbose)) as progress:
-            return train(prepared, self.params, self.seed, self.executor, progress, left_out)
+        with terminal_progress(bool(self.params.verbose)) as progress:  # preparing calls kernels too
+            return train(self._prepared, self.params, self.seed, self.executor, progress, left_out)
 
     @cached_property
     def _prepared(self) -> Prepared:
         """The table as all fits read it."""
         types = _column_types(self.table, self.params, self.key)
-        return prepare(self.table, types, self.params, self.seed)
+        return prepare(self.table, types, self.params, self.seed, self.executor)
 
     def judge(self, trained: Trained, probabilities: CellProbabilities | None = None) -> Detection:
         """The rows of the table; how likely its cells are wrong may come from another fit to it."""

@@ -78,6 +78,26 @@ def test_fit_score_inspect(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     assert "A00123" in ran.out
 
 
+def test_fit_with_a_limit_on_predictors(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    model = tmp_path / "orders.rfod"
+
+    def fitted(*options: object) -> dict[str, Any]:
+        ran = rfod("fit", orders_csv, "-o", model, "--key", "order_id", "--trees", "4", "--no-evidence", *options)
+        assert ran.code == 0, ran.err
+        return json.loads(rfod("inspect", model, "--json").out)
+
+    told = fitted("--max-predictors", 2)
+    n_others = len(told["columns"]) - 1
+    assert {column["n_predictors"] for column in told["columns"]} == {2}
+    assert told["params"]["max_predictors"] == 2
+    assert f"of each column 2 of the {n_others} others" in rfod("inspect", model, width=160).out
+    for options in ((), ("--as-published",), ("--as-published", "--max-predictors", 0)):
+        assert {column["n_predictors"] for column in fitted(*options)["columns"]} == {n_others}
+        assert "of each column" not in rfod("inspect", model, width=160).out
+    assert load(model).max_predictors is None
+    assert {column["n_predictors"] for column in fitted("--as-published", "--max-predictors", 3)["columns"]} == {3}
+
+
 def test_score_is_the_library_whatever_the_batches(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
     table = pyarrow.csv.read_csv(orders_csv)
     found = load(model).detect(table)

@@ -7,6 +7,7 @@ import threading
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from rfod._model.executor import Threads, silent
@@ -166,3 +167,15 @@ def test_scan_runs_on_any_executor():
     _, wanted = fit_detect(table, params)
     assert_same(found, wanted)
     assert found.blames([0, 1]) == wanted.blames([0, 1])
+
+
+def test_wide_tables_run_on_any_executor():
+    rng = np.random.default_rng(0)
+    table = pa.table({f"x{k}": rng.normal(size=300) for k in range(20)})
+    params, executor = Params(n_estimators=3, random_state=0, max_predictors=8), Pickling()
+    model = fit_model(table, params, executor=executor).model
+    assert executor.functions == ["_choose", "_grow_run", "_calibrate_part", "_judge"]
+    wanted = fit_model(table, params).model
+    for own, other in zip(model.forests, wanted.forests, strict=True):
+        np.testing.assert_array_equal(own.predictors, other.predictors, strict=True)
+    assert_same(detect(model, table), detect(wanted, table))

@@ -62,7 +62,9 @@ def test_nothing_is_written_without_a_terminal(capfd):
 def test_stages_come_in_order():
     calls = []
     params = Params(n_estimators=4, aggregation="uncertainty")
-    train(prepare(open_table(ARRAY), None, params, 0), params, 0, Threads(1), lambda *call: calls.append(call))
+    train(
+        prepare(open_table(ARRAY), None, params, 0, Threads(1)), params, 0, Threads(1), lambda *call: calls.append(call)
+    )
     assert list(dict.fromkeys(stage for stage, _, _ in calls)) == ["growing", "judging"]
     for stage in ("growing", "judging"):
         counts = [(done, total) for name, done, total in calls if name == stage]

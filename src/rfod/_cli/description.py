@@ -37,6 +37,9 @@ def print_description(console: Console, summary: dict[str, Any]) -> None:
     )
     lines["format"] = f"{summary['format_version']}, written by rfod {summary['rfod_version']}"
     lines["parameters"] = ", ".join(f"{name}={value}" for name, value in summary["params"].items())
+    n_others, limit = len(summary["columns"]) - 1, max((c["n_predictors"] for c in summary["columns"]), default=0)
+    if limit < n_others:
+        lines["predictors"] = f"of each column {limit:,} of the {n_others:,} others, those that say most about it"
     if summary["left_out"]:
         lines["left out"] = ", ".join(f"{name} ({reason})" for name, reason in summary["left_out"].items())
     lines["evidence"] = _evidence_text(summary["evidence"])
@@ -96,6 +99,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
                 "measure": "R²" if forest.measure == "R2" else forest.measure,
                 "fitness": None if np.isnan(forest.fitness) else round(forest.fitness, 4),
                 "predictors": {name: round(share, 4) for name, share in list(forest.importances.items())[:10]},
+                "n_predictors": forest.n_predictors,
                 "n_leaves": forest.n_leaves,
                 "facts": fact or None,
             }

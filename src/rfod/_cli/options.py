@@ -158,6 +158,14 @@ class Learning:
         Params.alpha, "--alpha", metavar="SHARE", help="Quantile that bounds the range of a numeric column."
     )
     beta: float = typer.Option(Params.beta, "--beta", metavar="SHARE", help="Share of the trees that is kept.")
+    max_predictors: int | None = typer.Option(
+        None,
+        "--max-predictors",
+        metavar="N",
+        min=0,
+        help="Columns that a column is predicted from, at most: of more, those that say most about it; 0 for all. "
+        f"[default: {Params.max_predictors}]",
+    )
     trim: float | None = typer.Option(
         None, "--trim", metavar="SHARE", help="Share of the worst rows left out of a second fit."
     )
@@ -169,8 +177,9 @@ class Learning:
 
     def params(self, names: Sequence[str], kinds: Mapping[str, str], trim: float, verbose: bool) -> Params:
         """The parameters of a fit to columns of these names; `trim` is what counts where the caller does not say."""
+        limit = {} if self.max_predictors is None else {"max_predictors": self.max_predictors or None}
         return Params(
-            **(AS_PUBLISHED if self.as_published else {}),
+            **(AS_PUBLISHED if self.as_published else {}) | limit,
             n_estimators=self.trees,
             alpha=self.alpha,
             beta=self.beta,

@@ -88,7 +88,7 @@ def learn_profile(model: Model, table: Table, rows: EncodedRows, executor: Execu
     """What a model keeps of its training table: the profile of `profiled_rows`, bounded in size."""
     kept = profiled_rows(model)
     sample = evenly(len(kept), RESIDUAL_ROWS)
-    cells = judge(model, rows.take(kept[sample]), executor, with_distances=False)
+    cells = judge(model, rows.take(kept[sample]), executor, with_rows=False)
     columns = read_texts(table, judged_names(model, table), None if len(kept) == len(rows) else kept)
     encoded = rows.encoded if len(kept) == len(rows) else [column[kept] for column in rows.encoded]
     written = written_rows(model, columns, encoded)

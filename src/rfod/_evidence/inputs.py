@@ -93,6 +93,7 @@ class CellInputs:
     def __init__(self, profile: Profile, written: WrittenTable, judged: JudgedTable) -> None:
         self._profile, self._written, self._judged = profile, written, judged
         self._kept: dict[int, ColumnInputs] = {}
+        self._n_kept = 0
         self._last: tuple[int, ColumnInputs] | None = None
 
     def column(self, c: int) -> ColumnInputs:
@@ -113,8 +114,9 @@ class CellInputs:
 
     def keep(self, c: int, cells: ColumnInputs) -> None:
         """Hold cells of a column ready, as far as there is room."""
-        if sum(len(kept.rows) for kept in self._kept.values()) + len(cells.rows) <= KEPT_CELLS:
-            self._kept[c] = cells
+        n_before = len(self._kept[c].rows) if c in self._kept else 0
+        if self._n_kept + len(cells.rows) <= KEPT_CELLS:
+            self._kept[c], self._n_kept = cells, self._n_kept - n_before + len(cells.rows)
 
     def cells(self, c: int, rows: NDArray[np.intp]) -> ColumnInputs:
         """The cells of some rows of a column."""

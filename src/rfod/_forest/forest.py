@@ -35,10 +35,17 @@ class Predictors:
     is_categorical: NDArray[np.bool_]
     n_codes: NDArray[np.int64]
     column: NDArray[np.int64]  # the table column each feature was made from
+    chosen: Sequence[NDArray[np.int64]] | None = None  # per target column, those that predict it; None for all others
 
-    def without(self, target: int) -> NDArray[np.int64]:
-        """Features that may predict a column: all that were not made from it."""
-        return np.flatnonzero(self.column != target)
+    def columns_for(self, target: int, n_columns: int) -> NDArray[np.int64]:
+        """Columns that may predict a column, of so many in all, ascending."""
+        return np.delete(np.arange(n_columns), target) if self.chosen is None else self.chosen[target]
+
+    def features_for(self, target: int) -> NDArray[np.int64]:
+        """Features that may predict a column: all that were made from one of its predictors."""
+        if self.chosen is None:
+            return np.flatnonzero(self.column != target)
+        return np.flatnonzero(np.isin(self.column, self.chosen[target]))
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class Target:
     values: Floats  # numeric targets
     classes: NDArray[np.int32]  # categorical targets
     n_classes: int  # 0 for numeric targets
+    most_residual: float = np.inf  # a larger one counts as this in the fitness of a tree of numbers
 
     @property
     def constant(self) -> bool:
@@ -104,6 +112,7 @@ class Forest:
     fitness: Floats  # of every grown tree, on rows outside its bag
     kept: NDArray[np.int64]  # numbers of the kept trees, in the order of `trees`
     importances: Floats  # share of the impurity decrease per table column
+    predictors: NDArray[np.int64]  # table columns that its trees may split on, ascending
 
     def bags(self, seed: int, rows: NDArray[np.int64], n_table_rows: int) -> NDArray[np.uint8]:
         """(tree, row of the training table) 1 where the tree was grown on the row."""
@@ -294,7 +303,7 @@ def grow_into(
     out: GrownTrees, predictors: Predictors, target: Target, params: Params, seed: int, first_tree: int
 ) -> float:
     """Grow trees into `out`. Returns the mean of a numeric target, 0 for classes."""
-    allowed, n_rows = predictors.without(target.column), len(target.rows)
+    allowed, n_rows = predictors.features_for(target.column), len(target.rows)
     n_drawn, _, n_features, n_classes, min_leaf = _sizes(predictors, target, params)
     center = growth.grow_trees(
         growth.Features(predictors.codes, predictors.is_categorical, predictors.n_codes, allowed),
@@ -318,9 +327,8 @@ def grow_into(
 def measure_fitness(out: GrownTrees, center: float, predictors: Predictors, target: Target, params: Params) -> Floats:
     """Fitness of every tree that `grow_into` has written to `out`, on rows outside its bag."""
     fitness, buffers = np.empty(len(out.n_out_of_bag)), route.fitness_buffers(*_sizes(predictors, target, params))
-    route.measure_fitness(
-        predictors.codes, target.values, target.classes, target.n_classes, center, out, buffers, fitness
-    )
+    values, classes, n_classes, most = target.values, target.classes, target.n_classes, target.most_residual
+    route.measure_fitness(predictors.codes, values, classes, n_classes, center, most, out, buffers, fitness)
     return fitness
 
 
@@ -363,6 +371,7 @@ def prune(target: Target, parts: Sequence[Grown], predictors: Predictors, params
         fitness=fitness,
         kept=kept,
         importances=importances / total if total > 0 else importances,
+        predictors=predictors.columns_for(target.column, n_columns),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from rfod._forest import boosted, class_sums, grow, jit, leaf_sample, neighbours, route
+from rfod._forest import boosted, class_sums, grow, jit, leaf_sample, mutual_information, neighbours, route
 from rfod._forest.forest import Forest, Predictors, Target, Trees, grow_into, is_tree, measure_fitness
 from rfod._forest.layout import grown_trees, leaf_word
 from rfod._table.bins import Feature
@@ -27,7 +27,7 @@ from rfod.params import Params
 Report = Callable[[int, int], None]
 """Called as report(functions compiled, functions in all)."""
 
-_MODULES = (jit, grow, route, class_sums, leaf_sample, neighbours, boosted)
+_MODULES = (jit, grow, route, class_sums, leaf_sample, neighbours, boosted, mutual_information)
 _N_FUNCTIONS = len({found for part in _MODULES for found in vars(part).values() if isinstance(found, Dispatcher)})
 _ONE_ROW = np.zeros(1, dtype=np.int64)
 _BLOCK = np.zeros((1, 1), dtype=np.uint8, order="F")
@@ -154,7 +154,7 @@ def _forest(n_classes: int) -> Forest:
     start, end = np.zeros(1, dtype=np.int64), np.array([0, 1])
     shares = np.zeros(1, dtype=np.uint16), np.ones(1, dtype=np.float32)
     trees = Trees(np.array([leaf_word(0)]), start, start, 1, np.zeros(1), np.zeros(1), end, *shares)
-    return Forest(1, n_classes, trees, 1, np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(2))
+    return Forest(1, n_classes, trees, 1, np.zeros(1), start, np.zeros(2), start)
 
 
 def _predict_classes(n_classes: int) -> None:
@@ -189,5 +189,6 @@ _STEPS: tuple[Callable[[], Any], ...] = (
     _measure,
     _weigh,
     _sum_trees,
+    lambda: mutual_information.mutual_information(np.ones(1, dtype=np.uint8), _BLOCK),
     lambda: is_tree(np.array([leaf_word(0)]), 1, np.full(1, 2), np.zeros(1, dtype=np.bool_)),
 )

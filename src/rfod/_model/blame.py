@@ -81,7 +81,7 @@ def _repair_batch(model: Model, rows: EncodedRows, cells: JudgedCells, executor:
             for k in range(n_columns)
         ]
         trial_rows = code_rows(model, encoded).like(rows, owners)
-        judged = judge(model, trial_rows, executor, with_distances=False)
+        judged = judge(model, trial_rows, executor, with_rows=False)
         # what was not judged of a row, such as a cell that a person has decided about, is not judged in trials either
         trial_surprise = np.where(is_judged[owners], surprise(model.columns, judged), 0.0)
         remaining = _remaining(trial_surprise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
@@ -17,7 +17,8 @@ from rfod._model.calibrate import fit_tail, resolution, spread_floor, strangenes
 from rfod._model.conditional import middle_offsets, sort_into_leaves
 from rfod._model.executor import Executor, Progress, silent
 from rfod._model.judge import Bags, Comparison, EncodedRows, JudgedColumn
-from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, Model, TrainingSample
+from rfod._model.model import ColumnForest, ColumnModel, JudgedCells, MeasuredRows, Model, TrainingSample
+from rfod._model.predictors import choose_predictors
 from rfod._table.bins import Feature, bin_table, fit_features
 from rfod._table.columns import Column, Schema
 from rfod._table.encode import encode_column
@@ -34,6 +35,7 @@ CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 KEPT_ROWS = 4_096  # of the training table, in the model
 INTERVAL_ROWS = 256  # that intervals are calibrated on
+MOST_RESIDUAL = 0.5  # ranges of a column: a larger residual counts as this in its robust fitness
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: their buffers are allocated together
 
@@ -57,8 +59,10 @@ class Prepared:
     predictors: Predictors
 
 
-def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int) -> Prepared:
-    """Infer the schema of a table, encode and bin its columns."""
+def prepare(
+    table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int, executor: Executor
+) -> Prepared:
+    """Infer the schema of a table, encode and bin its columns, and choose what predicts each of them."""
     check_size(table.n_rows, params)
     schema = infer_schema(table, column_types)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
@@ -69,11 +73,13 @@ def prepare(table: Table, column_types: Mapping[str, str] | None, params: Params
             f"The table has {len(features):,} columns to learn from; a tree has room for {MOST_FEATURES:,}.\n"
             "Hint: fit the model to fewer columns."
         )
+    codes, n_columns = bin_table(features, encoded), len(schema.columns)
     predictors = Predictors(
-        codes=bin_table(features, encoded),
+        codes=codes,
         is_categorical=np.array([feature.is_categorical for feature in features], dtype=np.bool_),
         n_codes=np.array([feature.n_codes for feature in features], dtype=np.int64),
         column=np.array([feature.column for feature in features], dtype=np.int64),
+        chosen=choose_predictors(features, codes, n_columns, params.max_predictors, seed, executor),
     )
     return Prepared(schema, encoded, features, predictors)
 
@@ -98,9 +104,9 @@ def train(
     calibrated, cells = fit.calibrate(columns, rows, sample)
     settings = params.to_json()
     parts = scores.row_parts(calibrated, settings, cells)
-    centres, scales = np.array([scores.centre_and_scale(part) for part in parts]).T.copy()
-    calibration = np.sort(scores.consensus(parts, centres, scales))
-    model = Model(schema, prepared.features, calibrated, sample, seed, settings, centres, scales, calibration)
+    scale = scores.fit_scale(parts, cells)
+    calibration = np.sort(scores.consensus(parts, scale, cells))
+    model = Model(schema, prepared.features, calibrated, sample, seed, settings, scale, calibration)
     return Trained(model, rows)
 
 
@@ -124,9 +130,13 @@ class _Fit:
             _target(j, self.encoded[j], len(column.categories), usable, all_usable)
             for j, column in enumerate(self.columns)
         ]
-        forests = self._grow_forests(targets)
         scale = partial(scores.numeric_range, distance=self.params.distance, alpha=self.params.alpha)
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
+        if self.params.fitness == "robust":
+            targets = [
+                replace(t, most_residual=MOST_RESIDUAL * scale) for t, scale in zip(targets, ranges, strict=True)
+            ]
+        forests = self._grow_forests(targets)
         bags = Bags(forests, targets, self.seed, len(usable))
         rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
@@ -159,10 +169,10 @@ class _Fit:
         sample_block = rows.take(sample.rows).block
         if n_rows > CALIBRATION_ROWS:
             rows = rows.take(_sample_rows(np.arange(n_rows), CALIBRATION_ROWS, seed))
-        points = None
+        reference = None
         if self.params.aggregation == "consensus":
-            points = sample.neighbours(columns), sample.find_neighbours(rows.training_rows)
-        comparison = Comparison(columns, self.params.distance, rows, points)
+            reference = sample.reference(columns), sample.find(rows.training_rows)
+        comparison = Comparison(columns, self.params.distance, rows, reference)
         executor = comparison.executor(self.executor)
         parts = comparison.parts(executor.n_workers)
         handles = [executor.share(value) for value in (comparison, interval_rows, sample, sample_block, self.is_robust)]
@@ -188,11 +198,12 @@ def _calibrate_part(
     sample: TrainingSample,
     sample_block: NDArray[np.uint8],
     is_robust: bool,
-) -> tuple[JudgedColumn | Floats, dict[str, Any]]:
-    """Distances of some rows; or the judged training cells of one column, and what a `ColumnModel` keeps of them."""
+) -> tuple[JudgedColumn | MeasuredRows, dict[str, Any]]:
+    """Some whole rows against the sample; or the judged training cells of one column, and what a `ColumnModel` keeps of
+    them."""
     j, picked = part
-    if j == judge.DISTANCES:
-        return comparison.distances(picked), {}
+    if j == judge.WHOLE_ROWS:
+        return comparison.measure(picked), {}
     column, rows, values = comparison.columns[j], comparison.rows, sample.values[j]
     assert rows.bags is not None
     in_bag, target, n_classes = rows.bags.of(j), rows.bags.targets[j], column.forest.n_classes
@@ -210,7 +221,7 @@ def _calibrate_part(
     step = max(1, len(rows) // CALIBRATION_CELLS)
     strange = strangeness(column, floor, cells.cell_scores, cells.spread_or_share)[::step]
     return cells, {
-        "fitness": float("nan") if target.constant else _fitness(column, rows, j, cells, shares, in_bag),
+        "fitness": float("nan") if target.constant else _fitness(column, target, rows, cells, shares, in_bag),
         "floor": floor,
         "n_single": n_single,
         "tail": fit_tail(_sorted(strange), column.column.is_categorical, is_robust),
@@ -225,17 +236,17 @@ def _sorted(values: Floats) -> Floats:
 
 def _fitness(
     column: ColumnForest,
+    target: Target,
     rows: EncodedRows,
-    j: int,
     cells: JudgedColumn,
     shares: Floats | None,
     in_bag: NDArray[np.uint8],
 ) -> float:
     """Out-of-bag fitness of one forest over the calibration rows that have a value and a prediction."""
-    observed, expected = rows.encoded[j], cells.expected
+    observed, expected = rows.encoded[target.column], cells.expected
     if not column.forest.n_classes:
         known = np.isfinite(observed) & ~np.isnan(expected)
-        return coefficient_of_determination(observed[known], expected[known])
+        return coefficient_of_determination(observed[known], expected[known], target.most_residual)
     classes, known = judge.as_classes(observed), (observed >= 0) & (expected >= 0)
     if shares is not None:
         return weighted_auc(classes[known], shares[known])
@@ -244,12 +255,13 @@ def _fitness(
     return weighted_auc(classes[picked], column.forest.predict_shares(some.block, some.select(in_bag)))
 
 
-def coefficient_of_determination(observed: Floats, predicted: Floats) -> float:
-    """R²; NaN below two rows, 0 or 1 for a constant column."""
+def coefficient_of_determination(observed: Floats, predicted: Floats, most_residual: float = np.inf) -> float:
+    """R² of residuals and deviations that are at most `most_residual`; NaN below two rows, 0 or 1 for a constant
+    column."""
     if len(observed) < 2:
         return float("nan")
-    around_mean = float(np.sum((observed - observed.mean()) ** 2))
-    around_prediction = float(np.sum((observed - predicted) ** 2))
+    around_mean = float(np.sum(np.minimum(np.abs(observed - observed.mean()), most_residual) ** 2))
+    around_prediction = float(np.sum(np.minimum(np.abs(observed - predicted), most_residual) ** 2))
     if around_mean == 0:
         return 1.0 if around_prediction == 0 else 0.0
     return 1.0 - around_prediction / around_mean

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from rfod._decisions.settled import SettledCells
 from rfod._forest.forest import NO_BAG, Forest, Target
-from rfod._forest.neighbours import Neighbours
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.executor import Executor, Progress, Threads, silent
-from rfod._model.model import ColumnForest, JudgedCells, Model
+from rfod._model.model import ColumnForest, JudgedCells, MeasuredRows, Model, Reference
 from rfod._model.scores import categorical_scores, numeric_scores
 from rfod._table.bins import bin_table
 from rfod._table.encode import UNSEEN, encode_column
@@ -23,8 +22,8 @@ from rfod._table.table import Table
 
 Floats = NDArray[np.float64]
 Part = tuple[int, slice]
-"""Column number, or `DISTANCES`, and rows: one task."""
-DISTANCES = -1
+"""Column number, or `WHOLE_ROWS`, and rows: one task."""
+WHOLE_ROWS = -1
 TASK_ROWS = 32_768
 FEW_ROWS = 256  # starting threads takes longer than they save
 LAST_CLASS = 65_535  # classes are 16 bits wide; rarer categories than that share the last one
@@ -126,8 +125,8 @@ class Comparison:
     columns: Sequence[ColumnForest]
     distance: str
     rows: EncodedRows
-    points: tuple[Neighbours, NDArray[np.int64]] | None = None
-    """If distances are wanted: the points to measure from, and the rows' own positions among them, -1 for others."""
+    reference: tuple[Reference, NDArray[np.int64]] | None = None
+    """If whole rows are compared: the sample, and the rows' own positions in it, -1 for others."""
 
     def executor(self, executor: Executor) -> Executor:
         """The executor itself, unless there are few rows."""
@@ -137,11 +136,11 @@ class Comparison:
         """Tasks for so many workers. For rows of the training table a task is a whole column, since the trees that
         must not judge them are found for all rows together."""
         n_rows, n_tasks = len(self.rows), 4 * n_workers
-        distances = [] if self.points is None else [(DISTANCES, part) for part in _slices(n_rows, n_tasks)]
+        whole_rows = [] if self.reference is None else [(WHOLE_ROWS, part) for part in _slices(n_rows, n_tasks)]
         slices = [slice(0, n_rows)] if self.rows.bags else _slices(n_rows, -(-n_tasks // len(self.columns)))
         # the longest come first, so that no worker has to wait long for the last one
         by_size = sorted(range(len(self.columns)), key=lambda j: -len(self.columns[j].forest.trees.words))
-        return distances + [(j, part) for part in slices for j in by_size]
+        return whole_rows + [(j, part) for part in slices for j in by_size]
 
     def cells(
         self, j: int, part: slice, in_bag: NDArray[np.uint8] = NO_BAG, shares: Floats | None = None
@@ -159,13 +158,13 @@ class Comparison:
         spread, certain = np.sqrt(out[2] + out[1] ** 2), np.broadcast_to(np.nan, len(observed))
         return JudgedColumn(out[0], scores, np.where(np.isnan(out[1]), 0.0, out[1]), spread, certain)
 
-    def distances(self, part: slice) -> Floats:
-        """Distances of rows from their nearest neighbours."""
-        assert self.points is not None
-        neighbours, own = self.points
-        return neighbours.distances([column[part] for column in self.rows.encoded], own[part])
+    def measure(self, part: slice) -> MeasuredRows:
+        """Whole rows against the sample."""
+        assert self.reference is not None
+        reference, own = self.reference
+        return reference.measure([column[part] for column in self.rows.encoded], own[part])
 
-    def collect(self, parts: Iterable[Part], results: Iterable[JudgedColumn | Floats]) -> JudgedCells:
+    def collect(self, parts: Iterable[Part], results: Iterable[JudgedColumn | MeasuredRows]) -> JudgedCells:
         """All cells, from the results of all parts."""
         n_rows, n_columns = len(self.rows), len(self.columns)
         expected = tuple(
@@ -175,26 +174,27 @@ class Comparison:
         scores, uncertainty, spread_or_share, expected_share = arrays = [
             np.empty((n_columns, n_rows)).T for _ in range(4)
         ]
-        nearest = np.zeros(n_rows)
+        nearest, rarity = np.zeros((2, n_rows))
+        in_line = np.zeros((n_columns, n_rows), dtype=np.bool_).T
         for (j, part), result in zip(parts, results, strict=True):
             if isinstance(result, JudgedColumn):
                 expected[j][part] = result.expected
                 for array, values in zip(arrays, result[1:], strict=True):
                     array[part, j] = values
             else:
-                nearest[part] = result
-        return JudgedCells(expected, scores, uncertainty, spread_or_share, expected_share, nearest)
+                nearest[part], rarity[part], in_line[part] = result
+        return JudgedCells(expected, scores, uncertainty, spread_or_share, expected_share, nearest, rarity, in_line)
 
 
 def judge(
-    model: Model, rows: EncodedRows, executor: Executor, progress: Progress = silent, *, with_distances: bool = True
+    model: Model, rows: EncodedRows, executor: Executor, progress: Progress = silent, *, with_rows: bool = True
 ) -> JudgedCells:
-    """Compare every cell with what the model expects. Distances from the model's neighbours are measured if its row
-    score needs them, unless `with_distances` is off."""
-    points = None
-    if with_distances and model.params["aggregation"] == "consensus":
-        points = model.neighbours, model.sample.find_neighbours(rows.training_rows)
-    return compare(Comparison(model.columns, model.params["distance"], rows, points), executor, progress)
+    """Compare every cell with what the model expects, and whole rows with the model's sample if its row score needs
+    that, unless `with_rows` is off."""
+    reference = None
+    if with_rows and model.params["aggregation"] == "consensus":
+        reference = model.reference, model.sample.find(rows.training_rows)
+    return compare(Comparison(model.columns, model.params["distance"], rows, reference), executor, progress)
 
 
 def compare(comparison: Comparison, executor: Executor, progress: Progress = silent) -> JudgedCells:
@@ -205,8 +205,8 @@ def compare(comparison: Comparison, executor: Executor, progress: Progress = sil
 
 
 def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: SettledCells) -> None:
-    """Take back what was judged of cells that a person has decided about: no score, no surprise, and in the distances
-    of their rows what was expected in their place."""
+    """Take back what was judged of cells that a person has decided about: no score, no surprise; and their rows
+    are measured with what was expected in their place."""
     settled = decided.masks
     is_measured = model.params["aggregation"] == "consensus"
     touched = np.zeros(len(rows), dtype=np.bool_)
@@ -224,14 +224,14 @@ def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: Settled
         is_known = instead >= 0 if column.is_categorical else np.isfinite(instead)
         is_settled = settled.get(column.name, np.zeros(len(rows), dtype=np.bool_))[picked]
         values.append(np.where(is_settled & is_known, instead, own).astype(encoded.dtype, copy=False))
-    places = model.sample.find_neighbours(rows.training_rows[picked])
-    cells.nearest[picked] = model.neighbours.distances(values, places)
+    measured = model.reference.measure(values, model.sample.find(rows.training_rows[picked]))
+    cells.nearest[picked], cells.rarity[picked], cells.in_line[picked] = measured
 
 
-def _judge(part: Part, comparison: Comparison) -> JudgedColumn | Floats:
+def _judge(part: Part, comparison: Comparison) -> JudgedColumn | MeasuredRows:
     j, rows = part
-    if j == DISTANCES:
-        return comparison.distances(rows)
+    if j == WHOLE_ROWS:
+        return comparison.measure(rows)
     return comparison.cells(j, rows, comparison.rows.in_bag(j))
 
 

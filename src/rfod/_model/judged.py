@@ -15,6 +15,7 @@ from rfod._model.calibrate import UNSEEN_SHARE, conformal_p_values, own_p_values
 from rfod._model.conditional import Conditional
 from rfod._model.executor import Threads
 from rfod._model.judge import EncodedRows, read_rows
+from rfod._model.local_fdr import anomaly_probability
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import row_scores, weights
 from rfod._table.table import Table
@@ -97,12 +98,24 @@ class JudgedTable:
     @cached_property
     def row_p_values(self) -> Floats:
         """(rows): twice the smaller of the p-values by score and by worst cell, at most 1."""
-        if self.is_own:
-            by_score = own_p_values(self.row_scores)
-        else:
-            by_score = conformal_p_values(self.row_scores, self.model.calibration)
         by_cell = len(self.names) * self.tail_p_values.min(axis=1)
-        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(by_score, by_cell)))
+        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(self.score_p_values, by_cell)))
+
+    @cached_property
+    def score_p_values(self) -> Floats:
+        """(rows): p-value by the row score alone; conformal for rows of other tables."""
+        if self.is_own:
+            return own_p_values(self.row_scores)
+        return conformal_p_values(self.row_scores, self.model.calibration)
+
+    def row_probability(self, share: float | None = None) -> Floats:
+        """(rows): how likely each row of a table that is not the model's own is anomalous, among the rows of the table;
+        `share` is that of the anomalous rows, by default the `contamination` of the fit, or estimated."""
+        assert not self.is_own
+        contamination = self.model.params["contamination"]
+        if share is None and contamination != "auto":
+            share = float(contamination)
+        return anomaly_probability(self.score_p_values, len(self.model.calibration), share)
 
     @cached_property
     def order(self) -> Positions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from rfod._forest.forest import Forest
 from rfod._forest.neighbours import Neighbours, neighbours
 from rfod._model.calibrate import Tail
+from rfod._model.margins import Margins, margins
+from rfod._model.row_scale import RowScale
 from rfod._table.bins import Feature
 from rfod._table.columns import Column, Schema
 
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from rfod._evidence.profile import Profile
 
 Floats = NDArray[np.float64]
+MOMENTS = ("datetime",)  # kinds whose new values lie beyond all others
 MAX_NEIGHBOURS = 2_048  # rows of the sample that distances are measured from
+_OF_ROWS = ("cell_scores", "uncertainty", "spread_or_share", "expected_share", "nearest", "rarity", "in_line")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +43,21 @@ class JudgedCells:
     """Categorical columns: probability of the expected category; NaN for others."""
     nearest: Floats
     """Per row, mean distance per column from the nearest row of the sample; all 0 unless the row score needs it."""
+    rarity: Floats
+    """Per row, how far out its furthest value is in its column, in decades; all 0 unless the row score needs it."""
+    in_line: NDArray[np.bool_]
+    """Sizes that go with the other sizes of their row; all False unless the row score needs it."""
 
     def take(self, rows: NDArray[np.intp]) -> JudgedCells:
         """Some of the rows."""
-        arrays = (self.cell_scores, self.uncertainty, self.spread_or_share, self.expected_share, self.nearest)
-        return JudgedCells(tuple(column[rows] for column in self.expected), *(array[rows] for array in arrays))
+        expected = tuple(column[rows] for column in self.expected)
+        return JudgedCells(expected, *(getattr(self, name)[rows] for name in _OF_ROWS))
 
     def put(self, rows: NDArray[np.intp], others: JudgedCells) -> None:
         """Replace some of the rows by those of others."""
         for own, new in zip(self.expected, others.expected, strict=True):
             own[rows] = new
-        for name in ("cell_scores", "uncertainty", "spread_or_share", "expected_share", "nearest"):
+        for name in _OF_ROWS:
             getattr(self, name)[rows] = getattr(others, name)
 
 
@@ -83,22 +91,40 @@ class TrainingSample:
         found = self.rows[np.minimum(places, len(self.rows) - 1)] == rows
         return np.where(found, places, -1)
 
-    @property
-    def _step(self) -> int:
-        return -(-len(self.rows) // MAX_NEIGHBOURS)
+    def reference(self, columns: Sequence[ColumnForest]) -> Reference:
+        """What whole rows are compared with."""
+        is_categorical = np.array([column.column.is_categorical for column in columns])
+        is_moment = np.array([column.column.kind in MOMENTS for column in columns])
+        every = slice(None, None, -(-len(self.rows) // MAX_NEIGHBOURS))
+        ranges = np.array([column.value_range for column in columns])
+        points = neighbours([values[every] for values in self.values], is_categorical, ranges)
+        return Reference(points, every.step, margins(self.values, is_categorical, is_moment))
 
-    def neighbours(self, columns: Sequence[ColumnForest]) -> Neighbours:
-        """At most `MAX_NEIGHBOURS` evenly spaced rows as points to measure distances from."""
-        return neighbours(
-            [values[:: self._step] for values in self.values],
-            np.array([column.column.is_categorical for column in columns]),
-            np.array([column.value_range for column in columns]),
-        )
 
-    def find_neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same among the neighbours."""
-        places = self.find(rows)
-        return np.where((places >= 0) & (places % self._step == 0), places // self._step, -1)
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A sample of the training rows as whole rows are compared with it."""
+
+    points: Neighbours
+    """At most `MAX_NEIGHBOURS` evenly spaced rows of it, that distances are measured from."""
+    step: int
+    """One in so many is a point."""
+    margins: Margins
+
+    def measure(self, encoded: Sequence[NDArray[Any]], own: NDArray[np.int64]) -> MeasuredRows:
+        """Rows, given encoded, against the sample; `own` are their positions in it, -1 for others."""
+        own_point = np.where((own >= 0) & (own % self.step == 0), own // self.step, -1)
+        in_line = self.margins.in_line(encoded)
+        rarity = self.margins.rarity(encoded, own >= 0, in_line)
+        return MeasuredRows(self.points.distances(encoded, own_point), rarity, in_line)
+
+
+class MeasuredRows(NamedTuple):
+    """What whole rows are against a sample: see `JudgedCells`."""
+
+    nearest: Floats
+    rarity: Floats
+    in_line: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +168,8 @@ class Model:
     seed: int
     params: Mapping[str, Any]
     """Parameters of the detector as given."""
-    centres: Floats
-    """Per part of the row score (see `row_parts`), its median over training rows judged out of bag."""
-    scales: Floats
-    """Per part of the row score, its spread around the median."""
+    scale: RowScale
+    """What the parts of the row score (see `row_parts`) are among training rows judged out of bag."""
     calibration: Floats
     """Row scores of (a sample of) the training rows, judged out of bag, ascending."""
     profile: Profile | None = None
@@ -172,9 +196,9 @@ class Model:
         return np.array([column.is_categorical for column in self.schema.columns])
 
     @cached_property
-    def neighbours(self) -> Neighbours:
-        """The sample as points to measure distances from."""
-        return self.sample.neighbours(self.columns)
+    def reference(self) -> Reference:
+        """The sample as rows are compared with it."""
+        return self.sample.reference(self.columns)
 
     @property
     def n_bytes(self) -> int:
@@ -195,6 +219,8 @@ class ForestSummary:
     """Of every grown tree, on rows it had not seen."""
     kept: NDArray[np.int64]
     """Numbers of the kept trees, best first."""
+    n_predictors: int
+    """Other columns that the trees may split on: `max_predictors` at most."""
     importances: Mapping[str, float]
     """Share of each other column in the impurity decrease of the kept trees; largest first, zeros left out."""
     n_leaves: int
@@ -209,6 +235,7 @@ def summarise_forests(model: Model) -> dict[str, ForestSummary]:
             fitness=column.fitness,
             tree_fitness=column.forest.fitness,
             kept=column.forest.kept,
+            n_predictors=len(column.forest.predictors),
             importances={
                 names[j]: float(column.forest.importances[j])
                 for j in np.argsort(-column.forest.importances, kind="stable")

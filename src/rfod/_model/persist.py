@@ -28,6 +28,7 @@ from rfod._io.storage import replaced
 from rfod._model.calibrate import fit_tail
 from rfod._model.judge import LAST_CLASS
 from rfod._model.model import ColumnModel, Model, TrainingSample
+from rfod._model.row_scale import RowScale
 from rfod._table.bins import features_from_json, features_to_json
 from rfod._table.columns import Column, Schema
 from rfod.exceptions import ModelFormatError, ParameterError, SchemaError
@@ -45,9 +46,10 @@ _MAX, _ABOVE_0 = np.finfo(np.float64).max, 5e-324
 _SCORING = ("uncertainty", "aggregation", "distance", "trim")  # parameters that scoring reads
 
 
-LISTS = ("cells", "offsets", "grown", "trees", "words", "values", "ends", "entries", "numbers", "codes")
-"""Sizes of what each column has a list of: calibration cells and offsets, grown and kept trees, words of its trees,
-leaves of a numeric column, leaves (and one) of a categorical column, class shares of leaves, values in the sample."""
+LISTS = ("cells", "offsets", "grown", "trees", "predictors", "words", "values", "ends", "entries", "numbers", "codes")
+"""Sizes of what each column has a list of: calibration cells and offsets, grown and kept trees, columns that they may
+split on, words of its trees, leaves of a numeric column, leaves (and one) of a categorical column, class shares of
+leaves, values in the sample."""
 
 FIELDS = {  # what belongs to a column has the name of an attribute of ColumnModel, Tail, Forest or Trees
     "lengths": Field(np.int64, ("lists", "columns"), 0, 2**40, lengths_of=LISTS),
@@ -62,6 +64,7 @@ FIELDS = {  # what belongs to a column has the name of an attribute of ColumnMod
     "forest.importances": Field(np.float64, ("columns", "columns"), 0, _MAX),
     "forest.fitness": Field(np.float64, ("grown",)),
     "forest.kept": Field(np.int64, ("trees",), 0),
+    "forest.predictors": Field(np.int64, ("predictors",), 0, 2**40, "strict"),
     "trees.word_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
     "trees.leaf_starts": Field(np.int64, ("trees",), 0, 2**40, "strict"),
     "trees.words": Field(np.int64, ("words",)),
@@ -73,8 +76,8 @@ FIELDS = {  # what belongs to a column has the name of an attribute of ColumnMod
     "sample.rows": Field(np.int64, ("sample",), 0, 2**62, "strict"),
     "sample.numbers": Field(np.float64, ("numbers",)),
     "sample.codes": Field(np.int32, ("codes",), -1, 2**31),
-    "centres": Field(np.float64, ("parts",), -_MAX, _MAX),
-    "scales": Field(np.float64, ("parts",), _ABOVE_0, _MAX),
+    "scale.known": Field(np.float64, ("parts", "part_rows"), 0, _LARGEST),
+    "scale.typical": Field(np.float64, ("once",), _ABOVE_0, _MAX),
     "calibration": Field(np.float64, ("scores",), -_MAX, _MAX, "rising"),
 }
 _OF_COLUMNS = [  # name of the field, its owner and attribute
@@ -152,7 +155,8 @@ def _to_arrays(model: Model) -> Arrays:
     field_of = {FIELDS[name].shape[0]: name for name, _, _ in _OF_COLUMNS}
     lengths = [[len(column[field_of[size]]) for column in columns] for size in LISTS]
     arrays: Arrays = {"lengths": np.array(lengths, dtype=np.int64), "sample.rows": model.sample.rows}
-    arrays |= {"centres": model.centres, "scales": model.scales, "calibration": model.calibration}
+    arrays |= {"scale.known": model.scale.known, "scale.typical": np.array([model.scale.typical])}
+    arrays |= {"calibration": model.calibration}
     for name in columns[0]:
         join = np.concatenate if FIELDS[name].shape[0] in LISTS else np.array
         arrays[name] = join([column[name] for column in columns]).astype(FIELDS[name].dtype, copy=False)
@@ -171,8 +175,8 @@ def load_model(path: str | os.PathLike[str], evidence: Attachment) -> Model:
         foreign = archive.members.keys() - {"model.json", FACTS_MEMBER, *members}
         _require(not foreign, f"{min(foreign, default='')[:40]!r} is no part of a model")
         schema = Schema.from_json(header["schema"])
-        n_parts = 3 if header["params"]["aggregation"] == "consensus" else 1
-        sizes = {"lists": len(LISTS), "columns": len(schema.columns), "parts": n_parts}
+        n_parts = 4 if header["params"]["aggregation"] == "consensus" else 0
+        sizes = {"lists": len(LISTS), "columns": len(schema.columns), "parts": n_parts, "once": 1}
         arrays, ends = read_fields(archive, FIELDS, header["checksums"], sizes)
         kept = None
         if header["evidence"]:
@@ -190,12 +194,18 @@ def load_model(path: str | os.PathLike[str], evidence: Attachment) -> Model:
             size = FIELDS[name].shape[0]
             part = arrays[name][slice(*ends[size][j : j + 2]) if size in ends else j]
             own.setdefault(owner, {})[attribute] = part if part.ndim else part.item()
-        n_readable = np.where(made_from == j, 0, n_codes)
+        predictors = own["forest"]["predictors"]
+        in_table = not len(predictors) or bool(predictors[-1] < len(schema.columns))
+        _require(in_table and j not in predictors, "a column is predicted from itself or from none of the table")
+        n_readable = np.where(np.isin(made_from, predictors), n_codes, 0)
         forest = _to_forest(j, column, own["forest"], own["trees"], (n_readable, is_categorical))
         tail = fit_tail(own["tail"]["known"], column.is_categorical, robust=bool(header["params"]["trim"]))
         columns.append(ColumnModel(column, forest, n_rows=schema.n_rows, tail=tail, **own["column"]))
         sample.append(_to_sample(column, len(rows), **own["sample"]))
-    of_rows = (arrays["centres"], arrays["scales"], arrays["calibration"])
+    known = arrays["scale.known"]
+    _require(known.size > 0 if n_parts else not known.size, "the parts of the row score lack values")
+    _require(bool((np.diff(known, axis=1) >= 0).all()), "scale.known does not ascend")
+    of_rows = (RowScale(known, float(arrays["scale.typical"][0])), arrays["calibration"])
     rows_kept = TrainingSample(rows, tuple(sample))
     model = Model(schema, features, tuple(columns), rows_kept, header["seed"], header["params"], *of_rows)
     return model if kept is None else replace(model, profile=evidence.read(*kept, model))
@@ -233,7 +243,7 @@ def _to_sample(column: Column, n_rows: int, codes: NDArray[np.int32], numbers: N
 
 def _to_forest(j: int, column: Column, own: dict[str, Any], arrays: Arrays, features: tuple[Any, Any]) -> Forest:
     """The forest of a column, after a check of all that a kernel relies on. `features` are their numbers of codes, 0
-    for those made from the column itself, which a tree must not read, and whether they are categorical."""
+    for those that a tree of the column must not read, and whether they are categorical."""
     n_classes, kept = min(len(column.categories), LAST_CLASS + 1), own["kept"]
     n_values, entry_ends, classes = len(arrays["leaf_value"]), arrays["entry_ends"], arrays["entry_class"]
     n_leaves = len(entry_ends) - 1 if n_classes else n_values

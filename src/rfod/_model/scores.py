@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._model.calibrate import surprise
+from rfod._model.row_scale import RowScale, fit_row_scale
 
 if TYPE_CHECKING:
     from rfod._model.model import ColumnModel, JudgedCells, Model
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SCORE_LIMIT = 1e9  # no cell scores higher; an infinite value scores this
-WIDEST = 1e6  # ratio of the spread of a part to its centre, and of its centre to its spread, at most
-FURTHEST = 1e12  # in spreads of the training rows: keeps scores finite
 
 
 def numeric_range(values: Floats, distance: str, alpha: float) -> float:
@@ -96,34 +95,13 @@ def root_mean_squares(surprise: Floats) -> Floats:
     return np.asarray(np.sqrt(total / max(1, surprise.shape[1])))
 
 
-def centre_and_scale(part: Floats) -> tuple[float, float]:
-    """Median, and the median distance from it in the unit of a standard deviation."""
-    if len(part) == 0:
-        return 0.0, 1.0
-    centre = float(np.median(part))
-    scale = 1.4826 * float(np.median(np.abs(part - centre)))
-    return centre, scale or float(part.std()) or 1.0
-
-
-def consensus(parts: Floats, centres: Floats, scales: Floats) -> Floats:
-    """Row scores out of `row_parts`: a single part is the score itself, several give multiples of a typical row.
-
-    Each part is centred, scaled and passed through arcsinh, which is linear near 0 and a logarithm far away; sinh of
-    their mean is how many spreads the row is off. With the parts' usual ratio of spread to centre, that is how many
-    times as strange as a typical row it is: 1 is typical, below 1 (and above 0) are rows that are more so.
-    """
-    if len(parts) == 1:
-        return np.asarray(parts[0])
-    total = np.zeros(parts.shape[1])
-    for part, centre, scale in zip(parts, centres, scales, strict=True):
-        with np.errstate(over="ignore"):
-            total += np.arcsinh(np.clip((part - centre) / scale, -FURTHEST, FURTHEST))
-    ratios = [
-        float(np.clip(scale / centre, 1 / WIDEST, WIDEST)) if centre > scale / WIDEST else 1.0
-        for centre, scale in zip(centres.tolist(), scales.tolist(), strict=True)
-    ]
-    off = float(np.median(ratios)) * np.sinh(total / len(parts))
-    return np.where(off >= 0, 1.0 + off, 1.0 / (1.0 + np.abs(off)))
+def power_means(surprise: Floats) -> Floats:
+    """Fourth root of the mean fourth power over the cells of each row: near the largest of them."""
+    total = np.zeros(len(surprise))
+    for column in surprise.T:
+        square = column * column
+        total += square * square
+    return np.asarray(np.sqrt(np.sqrt(total / max(1, surprise.shape[1]))))
 
 
 def weights(ranges: Floats, params: Mapping[str, Any], cells: JudgedCells) -> Floats:
@@ -136,21 +114,43 @@ def weights(ranges: Floats, params: Mapping[str, Any], cells: JudgedCells) -> Fl
 
 
 def row_parts(columns: Sequence[ColumnModel], params: Mapping[str, Any], cells: JudgedCells) -> Floats:
-    """(parts, rows): what the aggregation combines. For a consensus the paper's score, the surprise of the row and its
-    distance from the nearest training row; otherwise one part, the score itself."""
+    """(parts, rows): what the aggregation combines. For a consensus the paper's score, the surprise of the row, its
+    distance from the nearest training row, and the largest rarity of its values, the cells in line counting as
+    ordinary; otherwise one part, the score itself."""
     aggregation = params["aggregation"]
     if aggregation == "surprise":
         return root_mean_squares(surprise(columns, cells, bounded=True))[None]
     ranges = np.array([column.value_range for column in columns])
-    mean = row_means(cells.cell_scores, weights(ranges, params, cells))
+    cell_weights = weights(ranges, params, cells)
     if aggregation != "consensus":
-        return mean[None]
-    return np.stack([mean, root_mean_squares(surprise(columns, cells, bounded=True)) ** 2, cells.nearest])
+        return row_means(cells.cell_scores, cell_weights)[None]
+    mean = row_means(np.where(cells.in_line, 0.0, cells.cell_scores), cell_weights)
+    own = np.where(cells.in_line, 0.0, surprise(columns, cells, bounded=True))
+    return np.stack([mean, power_means(own), cells.nearest, cells.rarity])
+
+
+NEAREST = 2
+"""The part that is no sum over cells: it does not count for rows with cells in line."""
+
+
+def fit_scale(parts: Floats, cells: JudgedCells) -> RowScale:
+    """What the parts of training rows, judged out of bag, let those of other rows mean; empty for a single part."""
+    if len(parts) == 1:
+        return RowScale(np.empty((0, 0)), 1.0)
+    return fit_row_scale(parts, NEAREST, np.asarray(cells.in_line.any(axis=1)))
+
+
+def consensus(parts: Floats, scale: RowScale, cells: JudgedCells) -> Floats:
+    """Row scores out of `row_parts`: a single part is the score itself, several give the mean of their rarities among
+    training rows, as a multiple of a typical row's."""
+    if len(parts) == 1:
+        return np.asarray(parts[0])
+    return np.asarray(scale.mean_rarity(parts, NEAREST, np.asarray(cells.in_line.any(axis=1))) / scale.typical)
 
 
 def row_scores(model: Model, cells: JudgedCells) -> Floats:
     """How anomalous each row is, by the model's aggregation."""
-    return consensus(row_parts(model.columns, model.params, cells), model.centres, model.scales)
+    return consensus(row_parts(model.columns, model.params, cells), model.scale, cells)
 
 
 def false_discovery_cut(values: Floats, counts: NDArray[np.int64], rate: float) -> tuple[float, int]:
