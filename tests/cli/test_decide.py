@@ -91,7 +91,7 @@ def decide_price(rfod: Any, table: Path, file: Path) -> None:
 
 
 def test_scan(rfod: Any, table: Path, file: Path, tmp_path: Path) -> None:
-    arguments = ["scan", table, "--key", "order_id", "--trees", "10", "-j", "1", "--above", "0.2", "--json"]
+    arguments = ["scan", table, "--key", "order_id", "--trees", "10", "-j", "1", "--above", "0.0005", "--json"]
     plain = json.loads(rfod(*arguments).out)
     decide_price(rfod, table, file)
     ran = rfod(*arguments, "--decisions", file, "--report", tmp_path / "report.html")

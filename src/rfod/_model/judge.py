@@ -205,8 +205,8 @@ def compare(comparison: Comparison, executor: Executor, progress: Progress = sil
 
 
 def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: SettledCells) -> None:
-    """Take back what was judged of cells that a person has decided about: no score, no surprise, and when whole rows
-    are compared, what was expected in their place."""
+    """Take back what was judged of cells that a person has decided about: no score, no surprise; and their rows
+    are measured with what was expected in their place."""
     settled = decided.masks
     is_measured = model.params["aggregation"] == "consensus"
     touched = np.zeros(len(rows), dtype=np.bool_)
@@ -220,12 +220,12 @@ def settle(model: Model, rows: EncodedRows, cells: JudgedCells, decided: Settled
         return
     values = []
     for column, encoded, expected in zip(model.schema.columns, rows.encoded, cells.expected, strict=True):
-        given, instead = encoded[picked], expected[picked]
+        own, instead = encoded[picked], expected[picked]
         is_known = instead >= 0 if column.is_categorical else np.isfinite(instead)
         is_settled = settled.get(column.name, np.zeros(len(rows), dtype=np.bool_))[picked]
-        values.append(np.where(is_settled & is_known, instead, given).astype(encoded.dtype, copy=False))
-    own = model.sample.find(rows.training_rows[picked])
-    cells.nearest[picked], cells.rarity[picked], cells.in_line[picked] = model.reference.measure(values, own)
+        values.append(np.where(is_settled & is_known, instead, own).astype(encoded.dtype, copy=False))
+    measured = model.reference.measure(values, model.sample.find(rows.training_rows[picked]))
+    cells.nearest[picked], cells.rarity[picked], cells.in_line[picked] = measured
 
 
 def _judge(part: Part, comparison: Comparison) -> JudgedColumn | MeasuredRows:
