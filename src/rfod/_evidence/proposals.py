@@ -241,9 +241,9 @@ class ColumnProposals:
         if not np.isfinite(expected):
             return
         if column.kind in ("datetime", "time"):
-            text = None if self._date_style is None else write_moment(float(expected), self._date_style)
-            if text is not None:
-                yield "forest", text, 0.1, {}
+            moment = None if self._date_style is None else write_moment(float(expected), self._date_style)
+            if moment is not None:
+                yield "forest", moment, 0.1, {}
             return
         if column.kind != "numeric":
             return
