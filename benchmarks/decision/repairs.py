@@ -19,7 +19,8 @@ import time
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks import record
 from benchmarks.decision.train import as_arrays, calibrated, folds_of, left_out_heads
 from rfod._evidence.collect import collect
-from rfod._evidence.decision import load_decision
+from rfod._evidence.decision import Decision, load_decision
 from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._forest.boosted import BoostedTrees
@@ -67,7 +68,7 @@ def extract(job: tuple[str, dict[str, Any], str, str]) -> str:
             found = fit_detect(table, Params(random_state=SCAN_SEED, n_jobs=1, keep_evidence=False))[1]
         clean = pq.read_table(folder.parent / "clean" / "dirty.parquet")
         wrong = pq.read_table(folder / "wrong.parquet")
-        known = left_out_heads(Path(heads))[version["family"]] if heads else load_decision()
+        known = _left_out(Path(heads), version["family"]) if heads else load_decision()
         parts = _proposals(found, known, clean)
         n_wrong = int(sum((column.to_numpy() > 0).sum() for column in wrong.columns))
         np.savez_compressed(path.with_suffix(".tmp.npz"), n_wrong=n_wrong, **parts)
@@ -75,6 +76,13 @@ def extract(job: tuple[str, dict[str, Any], str, str]) -> str:
     except Exception as error:
         return f"{version['path']}: {type(error).__name__}: {error}"
     return f"{version['path']} {time.perf_counter() - began:.1f} s" if time.perf_counter() - began > 20 else ""
+
+
+def _left_out(folder: Path, family: str) -> Decision:
+    """The heads that have not seen a family, calibrated as those of the package are."""
+    heads = left_out_heads(folder)[family]
+    card = json.loads(files("rfod._evidence").joinpath("decision.json").read_text(encoding="utf-8"))
+    return replace(heads, table=calibrated(heads.table, *card["calibration"]))
 
 
 def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:

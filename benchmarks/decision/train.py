@@ -213,14 +213,6 @@ def cross_judge(
     return [judged[place] for place in range(len(versions))]
 
 
-def keep_calibrated(folder: Path, k: int, calibration: tuple[float, float]) -> None:
-    """Writes the heads of a fold once more, the table head calibrated by the other folds."""
-    with np.load(folder / f"fold{k}.npz") as arrays:
-        decision = Decision(*(trees_from(arrays, head) for head in HEADS), version="")
-    decision = replace(decision, table=calibrated(decision.table, *calibration))
-    save(decision, folder, {"fold": k, "calibration": calibration}, f"fold{k}")
-
-
 def left_out_heads(folder: Path) -> dict[str, Decision]:
     """By family, the heads of the fold that left it out, as `--heads` kept them."""
     fold_of = json.loads((folder / "folds.json").read_text())
@@ -341,8 +333,6 @@ def main() -> None:
         for k in range(options.folds):
             others = np.flatnonzero(fold != k)
             per_fold.append(fit_calibration([versions[i] for i in others], [chances[i] for i in others]))
-            if options.heads:
-                keep_calibrated(options.heads, k, per_fold[k])
         print(f"calibration {calibration}, per fold {per_fold}")
         found = {}
         for stage, name in enumerate(("cell", "table", "table, shuffled")):

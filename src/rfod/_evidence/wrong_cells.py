@@ -239,8 +239,8 @@ def judge_cells(
     place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
     chance = found.probability[at, place[columns]]
     cells = list(zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True))
-    worthy = [(row, c) for row, c, worth in cells if worth]
-    suggested = dict(zip(worthy, found.suggestions(worthy), strict=True))
+    worth_saying = [(row, c) for row, c, worth in cells if worth]
+    suggested = dict(zip(worth_saying, found.suggestions(worth_saying), strict=True))
     made = (suggested.get((row, c)) for row, c, _ in cells)
     return chance, [None if instead is None else instead.text for instead in made]
 
