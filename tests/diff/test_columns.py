@@ -90,6 +90,16 @@ def test_a_shifted_column(before: pd.DataFrame) -> None:
     assert "the median is" in change.sentences[0]
 
 
+def test_a_predictor_that_moved_is_named(before: pd.DataFrame) -> None:
+    after = made(800, 2)
+    after["weight"] += 200
+    found = by_name(rfod.diff(before, after, **FEW))
+    assert "distribution" in found["weight"].moved
+    assert "weight" in found["price"].moved_predictors
+    assert "relation" in found["price"].moved
+    assert found["price"].sentences[-1].endswith("It may be because weight moved itself.")
+
+
 def test_new_categories_are_named(before: pd.DataFrame) -> None:
     after = made(800, 2)
     after.loc[:79, "kind"] = "tube"

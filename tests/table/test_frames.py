@@ -185,9 +185,9 @@ def test_objects_that_arrow_would_misread():
 def test_frame_of_the_callers_library():
     columns = {"a": pa.array([1.5, None]), "b": pa.chunked_array([["x"], ["y"]])}
     index = pd.Index(["first", "second"])
-    built = open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns, np.arange(2))
+    built = open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns, np.array([1, 0]))
     assert isinstance(built, pd.DataFrame)
-    assert list(built.index) == ["first", "second"]
+    assert list(built.index) == ["second", "first"]
     assert list(open_table(pd.DataFrame({"a": [1, 2]}, index=index)).frame(columns).index) == [0, 1]
     assert isinstance(open_table(pl.DataFrame({"a": [1]})).frame(columns), pl.DataFrame)
     assert isinstance(open_table(pl.LazyFrame({"a": [1]})).frame(columns), pl.DataFrame)

@@ -67,6 +67,8 @@ class ColumnChange:
     """By name of the test, what is different, in words."""
     predictors: tuple[str, ...] = ()
     """Columns that tell most of this one."""
+    moved_predictors: tuple[str, ...] = ()
+    """Those of them whose own distribution or gaps moved: then the relation may be as it was."""
     n_changed: int | None = None
     """In how many of the rows that are in both tables the cell holds something else."""
     bars: Bars | None = None
@@ -110,14 +112,23 @@ class ColumnChange:
         )
         return (
             f"{column} no longer goes with {others} as before{though}: a later cell is further from what they lead to "
-            f"expect in {test.effect:.0%} of the cases, 50% where nothing changed {chance}."
+            f"expect in {test.effect:.0%} of the cases, 50% where nothing changed {chance}.{self._caution}"
         )
+
+    @property
+    def _caution(self) -> str:
+        """What may lie behind a relation that moved."""
+        if not self.moved_predictors:
+            return ""
+        one = len(self.moved_predictors) == 1
+        return f" It may be because {listed_words(self.moved_predictors)} moved {'itself' if one else 'themselves'}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
         plain = asdict(self)
         del plain["details"]
         plain["predictors"] = list(self.predictors)
+        plain["moved_predictors"] = list(self.moved_predictors)
         if self.bars is not None:
             plain["bars"] = {name: list(values) for name, values in vars(self.bars).items()}
         return plain | {"moved": list(self.moved), "sentences": self.sentences}
@@ -167,7 +178,10 @@ def judged_together(changes: Sequence[ColumnChange], level: float) -> list[Colum
     for (number, name), value in zip(places, adjusted.tolist(), strict=True):
         test = replace(changes[number].tests[name], adjusted=value, moved=value <= level)
         found[number] = found[number].with_test(name, test)
-    return found
+    moved = {change.column for change in found if {"distribution", "gaps"} & set(change.moved)}
+    return [
+        replace(change, moved_predictors=tuple(name for name in change.predictors if name in moved)) for change in found
+    ]
 
 
 def gap_movement(missing_before: int, n_before: int, missing_after: int, n_after: int) -> tuple[Movement, str]:

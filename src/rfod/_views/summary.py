@@ -30,6 +30,7 @@ RANKED_ROWS = 50  # shown after a scan, the highest scores
 ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
 N_PREDICTORS = 5
+FEW_CELLS = 1_000  # of whole records; a page that is too large with fewer has none
 LEAST_PARTLY = {"R²": 0.1, "AUC": 0.6}
 LEAST_PREDICTABLE = {"R²": 0.5, "AUC": 0.8}
 LIBRARIES = ("rfod", "numpy", "numba", "scikit-learn", "pyarrow")
@@ -51,10 +52,10 @@ class Limits:
     """Cells of whole records, of all findings together."""
 
     def smaller(self) -> Limits:
-        """For a page that came out too large."""
-        return replace(
-            self, findings=max(self.findings // 2, 1), cells=max(self.cells - 1, 1), record_cells=self.record_cells // 2
-        )
+        """For a page that came out too large: records go first."""
+        if self.record_cells:
+            return replace(self, record_cells=self.record_cells // 8 if self.record_cells > FEW_CELLS else 0)
+        return replace(self, findings=max(self.findings // 2, 1), cells=max(self.cells - 1, 1))
 
 
 def summarise(
@@ -197,7 +198,8 @@ def cut_words(content: Mapping[str, Any], limits: Limits) -> list[str]:
         )
     n_records = len(content["record"]["values"])
     if n_records < n_shown:
-        sentences.append(f"The whole record is shown for the first {n_records:,} findings.")
+        shown = f"is shown for the first {n_records:,} findings" if n_records else "is shown for none of the findings"
+        sentences.append(f"The whole record {shown}, which keeps this file small.")
     if len(content["patterns"]) == limits.patterns:
         sentences.append(f"The {limits.patterns} most common patterns are shown.")
     if len(content["heat"]["columns"]) < content["n_columns"] or content["heat"]["n_rows"] < n_ranked:
