@@ -2,13 +2,18 @@
 
     python -m benchmarks.cells                                   # needs rfod[bench], shap, outliertree, robpy
     python -m benchmarks.cells --tables wine --seeds 1 --groups rfod
-    python -m benchmarks.cells --groups conformal lace ARF --keep   # lines of other groups in the output stay
+    python -m benchmarks.cells --groups surprise conformal lace ARF --variants one --seeds 1 --max-rows 1000 \\
+        --output benchmarks/results/cells_models.json
 
 Normal rows only, half for training. In the other half a fifth of the rows gets one wrong cell ("one"; "two": two), of
 seven kinds (rfod._check.errors). "dirty": one wrong cell, and before training each kind went into 1 % of the training
 rows too. Each half is a sample of at most --max-rows rows. What is done is kept in results/cells_cache.jsonl and not
-done again while the code is the same; results/cells.json is written from it at the end. lace and ARF
-(cell_density.py) see fewer rows, in environments of their own; when one passes a limit, a line says so.
+done again while the code is the same; results/cells.json is written from it at the end. With --keep, lines of groups
+that are not run stay in it.
+
+The models of the second command (cell_conformal.py, cell_density.py) take long, so that a run of their own has smaller
+halves, beside "surprise", rfod's score alone, on the same rows. lace and ARF have environments of their own; when one
+passes a limit, a line says so.
 
 Per method: AUC-ROC and average precision over all cells, share of wrong rows with the wrong cell first or among the
 first three, AUC-ROC of rows. For rfod also, over all wrong cells: expected against true value; findings at false
@@ -39,14 +44,14 @@ from benchmarks.cell_conformal import PLAIN, RANKED, ConformalCleaning
 from benchmarks.cell_density import DensityCells, MethodError
 from benchmarks.cell_measures import pointing
 from benchmarks.cell_methods import PEERS, SHAP_ROWS, Method, Scores
-from benchmarks.cell_rfod import Detector
+from benchmarks.cell_rfod import Detector, SurpriseCells
 from benchmarks.cell_tables import print_tables
 from benchmarks.wrong_cells import ERROR_KINDS, inject, modelled_columns
 from rfod._table.columns import Column
 
 TABLES = ("bank", "wine", "pageblocks", "thyroid", "kdd", "backdoor", "ethereum", "spambase")
 VARIANTS = ("one", "two", "dirty")
-GROUPS = ("peers", "conformal", "lace", "ARF", "rfod")
+GROUPS = ("peers", "surprise", "conformal", "lace", "ARF", "rfod")
 SHARE_WRONG = 0.2
 SHARE_DIRTY = 0.01
 CACHE = record.RESULTS / "cells_cache.jsonl"
@@ -62,6 +67,7 @@ CAPS = {
 }
 CODE = {
     "peers": [*ERRORS, HERE / "cell_methods.py"],
+    "surprise": [*ERRORS, HERE / "cell_rfod.py", *(SOURCE / part for part in ENGINE)],
     "conformal": [*ERRORS, HERE / "cell_matrix.py", HERE / "cell_conformal.py"],
     "lace": [*ERRORS, *DENSITY, *(HERE / "environments" / name for name in ("lace_worker.py", "lace.txt"))],
     "ARF": [*ERRORS, *DENSITY, *(HERE / "environments" / name for name in ("arf_worker.py", "arf.txt"))],
@@ -69,6 +75,7 @@ CODE = {
 }
 OTHERS: dict[str, dict[str, Callable[[int], Method]]] = {
     "peers": PEERS,
+    "surprise": {"surprise": SurpriseCells},
     "conformal": {PLAIN: ConformalCleaning},
     "lace": {"lace": partial(DensityCells, "lace")},
     "ARF": {"ARF": partial(DensityCells, "arf")},
@@ -104,6 +111,8 @@ def main() -> None:
     for seed in range(arguments.seeds):
         for table in arguments.tables:
             for group in arguments.groups:
+                if group == "surprise" and "rfod" in arguments.groups:
+                    continue  # it is part of rfod's own lines
                 units = [
                     Unit(table, seed, variant, kind, group, arguments.max_rows, codes[group])
                     for variant in arguments.variants
