@@ -96,7 +96,7 @@ def main() -> None:
     measurements: list[dict[str, Any]] = []
     for part in arguments.parts:
         print(f"\n{part}: {_describe(settings[part])}")
-        heads = "".join(f"{name + ' s':>14}" for name in METHODS)
+        heads = "".join(f"{name + ' s':>16}" for name in METHODS)
         print(
             f"{'dataset':<12}{'train/test x columns':<22}{'phase':<8}{heads}  times faster than each [shortest]"
             f"{'AUC literal':>16}{'AUC rfod':>10}"
@@ -231,7 +231,7 @@ def _seconds(action: Callable[[], Any]) -> tuple[float, float, Any]:
 def _line(line: dict[str, Any], goals: dict[str, float]) -> str:
     goal = goals.get(line["phase"])
     taken = line["seconds"]
-    seconds = "".join(f"{statistics.median(taken[name]):>14.3f}" if name in taken else " " * 14 for name in METHODS)
+    seconds = "".join(f"{statistics.median(taken[name]):>16.3f}" if name in taken else " " * 16 for name in METHODS)
     faster = ", ".join(
         f"{times:.1f}{'' if goal is None else ' (ok)' if times >= goal else f' (goal {goal:g})'}"
         f" [{line['times_faster_shortest'][name]:.1f}]"
