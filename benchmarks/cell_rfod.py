@@ -22,6 +22,19 @@ LEVEL = 0.9
 INTERVAL_ROWS = 500  # intervals take longer than all the rest
 
 
+class SurpriseCells:
+    """rfod's surprise and nothing else of its answers, as a method like others."""
+
+    def __init__(self, seed: int) -> None:
+        self._detector = rfod.RFOD(random_state=seed, n_jobs=1)
+
+    def fit(self, frame: pd.DataFrame) -> None:
+        self._detector.fit(frame)
+
+    def score(self, frame: pd.DataFrame) -> Scores:
+        return by_highest(self._detector.detect(frame).surprise)
+
+
 class Detector:
     """A detector with its default parameters, and what is compared of its answers."""
 

@@ -1,6 +1,7 @@
 """Tables of the cell benchmark: mean over tables and seeds, per kind of error and method.
 
-python -m benchmarks.cell_tables            # those of results/cells.json, as Markdown
+python -m benchmarks.cell_tables                      # those of results/cells.json, as Markdown
+python -m benchmarks.cell_tables cells_models.json    # of another file in results/
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def print_tables(results: list[Line]) -> None:
             continue
         per_table = {table: sum(pair[0] == table for pair in judged) for table, _ in sorted(judged)}
         print(f"\n## {variant}\n\nseeds per table: {', '.join(f'{table} {n}' for table, n in per_table.items())}")
+        for name, table, why in sorted({(x["method"], x["table"], x["failed"]) for x in chosen if "failed" in x}):
+            print(f"{name} has no result on {table}: {why}")
         pointed = [line for line in chosen if "cell_ap" in line]
         methods = list(dict.fromkeys(line["method"] for line in pointed))
         for measure, words in MEASURES.items():
@@ -130,4 +133,5 @@ def _markdown(head: list[str], rows: Iterable[list[str]]) -> None:
 
 
 if __name__ == "__main__":
-    print_tables(json.loads((record.RESULTS / "cells.json").read_text(encoding="utf-8"))["results"])
+    path = record.RESULTS / (sys.argv[1] if len(sys.argv) > 1 else "cells.json")
+    print_tables(json.loads(path.read_text(encoding="utf-8"))["results"])

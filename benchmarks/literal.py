@@ -81,7 +81,7 @@ class LiteralRFOD:
         self.random_state = random_state
 
     def fit(self, frame: pd.DataFrame) -> LiteralRFOD:
-        self._codes = _Codes(frame)
+        self._codes = Codes(frame)
         table = self._codes.encode(frame)
         predictors = table.astype(np.float32)
         run = Parallel(n_jobs=1) if self.backend == "forests" else Parallel(n_jobs=self.n_jobs, prefer=self.backend)
@@ -170,7 +170,7 @@ def _ask_in_turn(trees: list[Callable[..., Any]], rows: NDArray[np.float32]) -> 
     return [tree(rows, check_input=False) for tree in trees]
 
 
-class _Codes:
+class Codes:
     """Ordinal codes for categories, medians for missing numbers, both learned from the training table."""
 
     def __init__(self, frame: pd.DataFrame) -> None:

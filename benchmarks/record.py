@@ -15,7 +15,19 @@ from typing import Any
 from benchmarks.datasets import REPOSITORY
 
 RESULTS = Path(__file__).resolve().parent / "results"
-LIBRARIES = ("rfod", "numpy", "numba", "llvmlite", "scikit-learn", "pandas", "pyarrow", "narwhals", "pyod", "torch")
+LIBRARIES = (
+    "rfod",
+    "numpy",
+    "numba",
+    "llvmlite",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "pandas",
+    "pyarrow",
+    "narwhals",
+    "pyod",
+    "torch",
+)
 
 
 def machine() -> dict[str, Any]:

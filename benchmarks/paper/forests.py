@@ -10,20 +10,6 @@ from numpy.typing import NDArray
 
 from benchmarks.literal import PUBLIC_FORM, LiteralRFOD
 
-# The paper's letter within the library: deviations in the columns' own units, all rows and all columns for every tree.
-PAPER_SETTINGS: dict[str, Any] = {
-    "n_estimators": 100,
-    "alpha": 0.02,
-    "beta": 0.5,
-    "max_features": 1.0,
-    "min_samples_leaf": 1,
-    "max_depth": None,
-    "max_samples": 1.0,
-    "uncertainty": "raw",
-    "aggregation": "uncertainty",
-    "distance": "agd",
-}
-
 
 class EncodedRows:
     """A detector whose `detect` gives row scores."""
@@ -50,7 +36,9 @@ def library(seed: int, threads: int, judged_rows: int | None = None, **parameter
 
 
 def library_paper(seed: int, threads: int, **parameters: Any) -> EncodedRows:
-    return library(seed, threads, **PAPER_SETTINGS | parameters)
+    import rfod
+
+    return EncodedRows(rfod.RFOD.as_published(random_state=seed, n_jobs=threads, **parameters))
 
 
 def library_uwa(seed: int, threads: int, **parameters: Any) -> EncodedRows:

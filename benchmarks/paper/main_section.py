@@ -166,18 +166,28 @@ class MainComparison:
         return f"RFOD is first of the eleven {firsts}.\n\n" + table(head, rows)
 
     def _other_forms(self) -> str:
-        """Methods outside the eleven: the average rank each has among the ten baselines in RFOD's place."""
+        """Methods outside the eleven: the average rank of each among the baselines, and RFOD's on the same splits."""
         rows = []
         field = [name for name in self._ranked if name != "rfod"]
         for name in self._methods:
-            if name in field:
+            if name in self._ranked:
                 continue
+            low, high = results.n_paired(self._lines, self._ranked, name)
             cells = []
             for measure in MAIN_MEASURES:
-                values = self._means[measure].loc[self._means[measure][name].notna()]
-                cells += [number(values[name].mean()), f"{ranks.average_ranks(values[[*field, name]])[name]:.2f}"]
-            rows.append([title(name), str(self._n_datasets(name)), *cells])
-        return table(["method", "datasets", "AUC-ROC, mean", "rank", "AUC-PR, mean", "rank"], rows)
+                values = results.paired(self._lines, self._ranked, name, measure)
+                for value in (name, "rfod"):
+                    if value in values:
+                        rank = ranks.average_ranks(values[[*field, value]])[value]
+                        cells += [number(values[value].mean()), f"{rank:.2f}"]
+                    else:
+                        cells += ["-", "-"]
+            splits = str(low) if low == high else f"{low} to {high}"
+            rows.append([title(name), str(len(values)), splits, *cells])
+        head = ["method", "datasets", "splits"]
+        for measure in MAIN_MEASURES:
+            head += [f"{NAMES[measure]}, mean", "rank", "RFOD's mean", "RFOD's rank"]
+        return table(head, rows)
 
     def _values(self, measure: str) -> str:
         """Over all seeds, common or not."""

@@ -46,6 +46,21 @@ def on_common_seeds(lines: list[Line], methods: Container[str]) -> list[Line]:
     return [line for line in finished(lines) if line["seed"] in common.get(line["dataset"], ())]
 
 
+def paired(lines: list[Line], others: list[str], name: str, measure: str) -> pd.DataFrame:
+    """Datasets that `name` has, by it and the others: means over the seeds that all of them have there."""
+    common = on_common_seeds(lines, [*others, name])
+    has = {line["dataset"] for line in common if line["method"] == name}
+    chosen = [line for line in common if line["dataset"] in has and line["method"] in (*others, name)]
+    return by_dataset(chosen, measure)
+
+
+def n_paired(lines: list[Line], others: list[str], name: str) -> tuple[int, int]:
+    """Fewest and most seeds per dataset that `name` shares with all others."""
+    common = [line for line in on_common_seeds(lines, [*others, name]) if line["method"] == name]
+    counted = by_dataset(common, "auc_roc", how="count")[name]
+    return int(counted.min()), int(counted.max())
+
+
 def by_dataset(lines: list[Line], measure: str, column: str = "method", how: str = "mean") -> pd.DataFrame:
     """Datasets by methods (or by another field): the mean over seeds, or another summary; NaN where nothing ran."""
     table = pd.DataFrame(

@@ -2,6 +2,7 @@
 
     python -m benchmarks.paper.run quick                                    minutes; fails on a drop below floor.json
     python -m benchmarks.paper.run main --datasets small --methods if rfod  a piece of the grid
+    python -m benchmarks.paper.run variants --labels defaults               the paper's row score, all planned seeds
     python -m benchmarks.paper.run main --workers 2 --minutes 480           as much as fits into eight hours
 
 Stop it at any time and start it again: finished units are kept. Units that failed or passed a limit count as finished;
@@ -47,6 +48,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("study", choices=list(STUDIES))
     parser.add_argument("--datasets", nargs="+", default=["all"])
     parser.add_argument("--methods", nargs="+", choices=list(methods.METHODS), default=list(methods.METHODS))
+    parser.add_argument("--labels", nargs="+", help="only units with these labels; 'defaults' has all row scores")
     parser.add_argument("--seeds", type=int, help="only this many seeds, from 0")
     parser.add_argument("--retry", action="store_true", help="run failed and stopped units again")
     parser.add_argument("--fresh", action="store_true", help="run finished units again too")
@@ -64,6 +66,8 @@ def _chosen(all_units: Iterable[units.Unit], arguments: argparse.Namespace) -> I
     names = set(datasets.names(arguments.datasets))
     for unit in all_units:
         if unit.dataset not in names or unit.method not in arguments.methods:
+            continue
+        if arguments.labels is not None and (unit.label or unit.method) not in arguments.labels:
             continue
         if arguments.seeds is not None and unit.seed >= arguments.seeds:
             continue

@@ -234,10 +234,11 @@ class Detection:
         return flagged.reshape(self.surprise.shape)
 
     def blame(self, row: int) -> Blame:
-        """A small set of cells of a row, in order, whose replacement by what was expected makes it ordinary.
+        """Cells of a row, in order, whose replacement by what was expected makes it less surprising.
 
-        Of a row that is ordinary as it is, the one cell whose replacement leaves the least surprise. In batches,
-        `row` is a position in the batch, and the row of the answer counts through all batches.
+        The search is greedy: a few cells, not always the fewest; `ordinary` says whether they suffice. Of a row that is
+        ordinary as it is, the one cell whose replacement leaves the least surprise; none where none lowers it. In
+        batches, `row` is a position in the batch, and the row of the answer counts through all batches.
         """
         return self.blames([row])[0]
 

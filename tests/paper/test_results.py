@@ -52,6 +52,16 @@ def test_methods_are_compared_on_the_seeds_that_all_have() -> None:
     ]
 
 
+def test_a_form_with_fewer_seeds_is_compared_on_the_splits_it_shares() -> None:
+    lines = [line(seed=seed, auc_roc=0.5 + seed / 10) for seed in range(3)] + [line("bank")]
+    lines += [line(method="lof", seed=seed, auc_roc=0.4) for seed in range(3)] + [line("bank", "lof")]
+    lines += [line(method="rfod_paper", seed=2, auc_roc=0.6)]
+    values = results.paired(lines, ["rfod", "lof"], "rfod_paper", "auc_roc")
+    assert values.loc["pima"].to_dict() == pytest.approx({"lof": 0.4, "rfod": 0.7, "rfod_paper": 0.6})
+    assert list(values.index) == ["pima"]
+    assert results.n_paired(lines, ["rfod", "lof"], "rfod_paper") == (1, 1)
+
+
 def test_units_without_a_result_count_as_such() -> None:
     lines = [line(), line(method="lof", status="timeout")]
     assert list(results.by_dataset(lines, "auc_roc")) == ["rfod"]

@@ -26,6 +26,13 @@ from rfod.exceptions import ParameterError
 
 Positions = NDArray[np.intp]
 SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not reported
+ROW_SCORES = {
+    "consensus": "three together, each against training rows: cell scores weighted by how sure the forests are, "
+    "surprise of the cells, distance from the nearest training row",
+    "surprise": "root mean square of the surprise of the cells",
+    "uncertainty": "mean of the cell scores, weighted by how sure the forests are",
+    "mean": "mean of the cell scores",
+}
 RANKED_ROWS = 50  # shown after a scan, the highest scores
 ROWS_WITHOUT_FINDINGS = 20  # shown, the highest scores, where no row is a finding
 Verdict = Literal["predictable", "partly", "blind", "constant"]
@@ -139,6 +146,7 @@ def method_json(found: Detection) -> list[list[str]]:
     content = [
         ["judged", f"{len(found):,} rows of {len(found.columns)} modelled columns"],
         ["fitted", f"{model.schema.n_rows:,} rows{same}"],
+        ["row score", ROW_SCORES[model.params["aggregation"]]],
         ["seed", str(model.seed)],
     ]
     if found.has_probabilities:
