@@ -9,8 +9,8 @@ import pandas as pd
 from scipy.special import log_ndtr, logsumexp
 from worker import serve
 
-TREES = 10
-MIN_LEAF = 10
+TREES = 30
+MIN_LEAF = 5
 SMALLEST_SPREAD = 0.01  # of a leaf's normal, in standard deviations of the column: many leaves hold one value only
 PSEUDO_COUNT = 0.1  # of every category in every leaf
 IMPOSSIBLE = -1e6  # no leaf holds the whole row
