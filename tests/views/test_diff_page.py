@@ -28,6 +28,7 @@ def hostile() -> TableDiff:
         test,
         {"distribution": SCRIPT},
         (SCRIPT,),
+        (SCRIPT,),
         3,
         Bars((SCRIPT, "b"), (1, 0), (0.5, 0.5)),
     )
