@@ -24,7 +24,7 @@ def main() -> None:
 
     from make_shipments import make_shipments
 
-    table, _ = make_shipments(n_clean=0)
+    table, _ = make_shipments(n_clean=0, n_slips=3)
     found = rfod.scan(table, key="shipment_id")
     FIGURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
