@@ -19,6 +19,14 @@ import pythons
 ROOT = Path(__file__).parents[1]
 DATA_FILES = {f"rfod/_evidence/{name}" for name in ("decision.json", "decision.npz", "repair.json", "repair.npz")}
 DATA_FILES |= {f"rfod/_views/templates/{name}" for name in ("report.html", "report.css", "report.js", "diff.html")}
+LOAD_DATA_FILES = """
+import rfod
+from rfod._evidence.decision import load_decision
+from rfod._evidence.repair import load_trees
+from rfod._views.page import part
+load_decision(), load_trees(), part("report.html"), part("diff.html")
+print(rfod.__file__)
+"""
 
 
 def build(source: Path, target: Path) -> tuple[Path, Path]:
@@ -112,10 +120,7 @@ def test_unpacked_wheel_runs_without_the_checkout(archives: tuple[Path, Path], t
         command = [sys.executable, *arguments]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
 
-    loaded = (
-        "import rfod; from rfod._evidence import decision, repair; from rfod._views import page; print(rfod.__file__)"
-    )
-    assert run("-c", loaded).strip() == str(tmp_path / "site" / "rfod" / "__init__.py")
+    assert run("-c", LOAD_DATA_FILES).strip() == str(tmp_path / "site" / "rfod" / "__init__.py")
     assert run("-m", "rfod", "--version") == f"rfod {pythons.read_project()['version']}\n"
     assert "Usage: rfod" in run("-m", "rfod", "--help").replace("python -m rfod", "rfod")
     assert '"format_version": 1' in run("-m", "rfod", "inspect", str(ROOT / "tests/kept/0.2.0/orders.rfod"), "--json")
