@@ -1,8 +1,8 @@
 """Conformal data cleaning: a model per column, a conformal set per cell, cells outside their set are errors.
 
-The method of Jäger and Biessmann, "From Data Imputation to Data Cleaning" (AISTATS 2024), on scikit-learn's histogram
-gradient boosting in place of their AutoML. Per column, four fifths of the training rows fit a model that predicts it
-from all other columns, the rest calibrates it. Nonconformity of a cell:
+After the idea of Jäger and Biessmann, "From Data Imputation to Data Cleaning" (AISTATS 2024), with scikit-learn's
+histogram gradient boosting in place of their AutoML. Per column, four fifths of the training rows fit a model that
+predicts it from all other columns, the rest calibrates it. Nonconformity of a cell:
 
 * number: conformal quantile regression, how far the value lies outside the 5 % and 95 % quantiles that the model
   expects (negative inside);

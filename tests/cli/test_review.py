@@ -102,8 +102,7 @@ def test_conditions_and_refusals(table: Path) -> None:
         run.wait_for("does not hold for this row")
         run.press("o")
         run.wait_for("New value")
-        run.press("\n")
-        run.press("w")
+        run.press("\nw")  # typed ahead
         run.wait_for("Condition: ")
         run.press(f"city = '{observed}'\n")
         run.wait_for("It holds for ")

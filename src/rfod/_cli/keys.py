@@ -14,6 +14,9 @@ _SEQUENCE_SECONDS = 0.05  # within which the rest of what an arrow key sends arr
 class Terminal:
     """Reads keys as they are pressed. The terminal is as it was before when the block ends."""
 
+    def __init__(self) -> None:
+        self._ahead = b""  # typed after the end of a line, before that was read
+
     def __enter__(self) -> Terminal:
         if sys.platform != "win32":
             import termios
@@ -42,7 +45,7 @@ class Terminal:
             if pressed == "\x03":
                 raise KeyboardInterrupt
             return pressed
-        data = os.read(self._file, 1)
+        data = self._take()
         if data == b"\x04":  # Ctrl-D
             return END
         if data == ESCAPE.encode():
@@ -51,8 +54,15 @@ class Terminal:
             try:
                 return data.decode()
             except UnicodeDecodeError:
-                data += os.read(self._file, 1)
+                data += self._take()
         return END if not data else "?"
+
+    def _take(self) -> bytes:
+        """The next byte; none at the end."""
+        if not self._ahead:
+            return os.read(self._file, 1)
+        first, self._ahead = self._ahead[:1], self._ahead[1:]
+        return first
 
     def _skip_sequence(self) -> None:
         """Read what follows an escape: [ or O, and all to the letter that ends it."""
@@ -73,12 +83,13 @@ class Terminal:
 
         termios.tcsetattr(self._file, termios.TCSADRAIN, self._before)
         try:
-            data = b""
-            while not data.endswith(b"\n"):
+            data, self._ahead = self._ahead, b""
+            while b"\n" not in data:
                 more = os.read(self._file, 4096)
                 if not more:
                     return None
                 data += more
         finally:
             termios.tcsetattr(self._file, termios.TCSADRAIN, self._keys)
-        return data.decode("utf-8", "replace").rstrip("\r\n")
+        line, _, self._ahead = data.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
