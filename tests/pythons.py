@@ -38,6 +38,7 @@ SELECTIONS = {
     "light": ["tests", "--ignore=tests/browser", *NOT_SLOW],
     "smoke": [
         "tests/cli/test_commands.py",
+        "tests/cli/test_kept.py",
         "tests/forest/test_growth.py",
         "tests/io/test_delimited.py",
         "tests/table/test_encode.py",
@@ -127,6 +128,7 @@ def try_out(interpreter: Interpreter, package: Package, tests: list[str]) -> str
         _run([python, "-c", WHERE], cwd=directory)
         source = unpack(package.sdist, directory)
         _run([rfod, "--version"], cwd=directory)
+        _run([rfod, "--help"], cwd=directory)
         _run([python, source / "examples" / "make_shipments.py", "--output", "shipments.csv"], cwd=directory)
         _run([rfod, "scan", "shipments.csv", "--trees", "10", "--report", "report.html"], cwd=directory)
         return _run([python, "-m", "pytest", "-q", *tests], cwd=source).splitlines()[-1]

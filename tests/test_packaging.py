@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email.message import Message
+from email.parser import Parser
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -13,6 +17,16 @@ import pytest
 import pythons
 
 ROOT = Path(__file__).parents[1]
+DATA_FILES = {f"rfod/_evidence/{name}" for name in ("decision.json", "decision.npz", "repair.json", "repair.npz")}
+DATA_FILES |= {f"rfod/_views/templates/{name}" for name in ("report.html", "report.css", "report.js", "diff.html")}
+LOAD_DATA_FILES = """
+import rfod
+from rfod._evidence.decision import load_decision
+from rfod._evidence.repair import load_trees
+from rfod._views.page import part
+load_decision(), load_trees(), part("report.html"), part("diff.html")
+print(rfod.__file__)
+"""
 
 
 def build(source: Path, target: Path) -> tuple[Path, Path]:
@@ -43,6 +57,14 @@ def names_in_wheel(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.fixture(scope="module")
+def metadata(archives: tuple[Path, Path]) -> Message:
+    """What an index shows of the wheel."""
+    with zipfile.ZipFile(archives[1]) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return Parser().parsestr(archive.read(name).decode("utf-8"))
+
+
 def files_below(directory: Path) -> set[str]:
     """Names of the files in a directory of the repository, without what Python and numba cache."""
     files = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
@@ -52,7 +74,7 @@ def files_below(directory: Path) -> set[str]:
 def test_wheel_holds_the_package_and_its_licence_and_nothing_else(in_wheel: set[str]) -> None:
     package = {name for name in in_wheel if name.startswith("rfod/")}
     assert package == {f"rfod/{name}" for name in files_below(ROOT / "src" / "rfod")}
-    assert {"rfod/py.typed", "rfod/_views/templates/report.html", "rfod/_views/templates/report.css"} <= package
+    assert package >= {"rfod/py.typed", *DATA_FILES}
     metadata = {name.partition(".dist-info/")[2] for name in in_wheel - package}
     assert metadata == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
 
@@ -63,8 +85,45 @@ def test_source_archive_holds_what_the_checks_need(in_sdist: set[str]) -> None:
             f"{directory}/{name}" for name in files_below(ROOT / directory)
         }
     top = {name for name in in_sdist if len(PurePosixPath(name).parts) == 1}
-    documents = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"}
+    documents = {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md"}
     assert top == documents | {"pyproject.toml", "Makefile", "mkdocs.yml", "PKG-INFO", ".gitignore"}
+
+
+def test_metadata_say_what_an_index_has_to_know(metadata: Message) -> None:
+    project = pythons.read_project()
+    assert (metadata["Name"], metadata["Version"]) == ("rfod", project["version"])
+    assert (metadata["Requires-Python"], metadata["License-Expression"]) == (">=3.11", "Apache-2.0")
+    assert metadata["Summary"] == project["description"]
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(metadata.get_all("Provides-Extra")) == set(project["optional-dependencies"])
+    needed = {line for line in metadata.get_all("Requires-Dist") if "extra ==" not in line}
+    assert needed == set(project["dependencies"])
+
+
+def test_one_version_and_one_date_everywhere() -> None:
+    version = pythons.read_project()["version"]
+    releases = re.findall(r"^## (\S+) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert releases[0] == (version, re.search(r'^date-released: "(.*)"$', citation, re.MULTILINE)[1])
+    assert f"\nversion: {version}\n" in citation
+    assert (ROOT / "tests" / "kept" / version).is_dir()
+
+
+def test_unpacked_wheel_runs_without_the_checkout(archives: tuple[Path, Path], tmp_path: Path) -> None:
+    """A wheel of plain Python is installed by unpacking it; `make test-pythons` installs it with its requirements."""
+    with zipfile.ZipFile(archives[1]) as archive:
+        archive.extractall(tmp_path / "site")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run("-c", LOAD_DATA_FILES).strip() == str(tmp_path / "site" / "rfod" / "__init__.py")
+    assert run("-m", "rfod", "--version") == f"rfod {pythons.read_project()['version']}\n"
+    assert "Usage: rfod" in run("-m", "rfod", "--help").replace("python -m rfod", "rfod")
+    assert '"format_version": 1' in run("-m", "rfod", "inspect", str(ROOT / "tests/kept/0.2.0/orders.rfod"), "--json")
 
 
 def test_source_archive_builds_the_same_wheel(archives: tuple[Path, Path], tmp_path: Path) -> None:

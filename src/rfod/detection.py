@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -11,21 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod._decisions.decisions import Decided, decide
+from rfod._decisions.decisions import Decided
 from rfod._decisions.settled import SettledCells
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
-from rfod._findings.changes import (
-    CHANGE_FIELDS,
-    SURE,
-    Change,
-    change_arrays,
-    decided_changes,
-    in_order,
-    likely_changes,
-    with_changes,
-)
+from rfod._findings.changes import CHANGE_FIELDS, SURE, Change, change_arrays, find_changes, with_changes
 from rfod._findings.explanations import Explainer, RowExplanation
-from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Positions, RowLabels, Rule
+from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Picked, Positions, RowLabels, Rule, pick_rows
 from rfod._findings.notebook import findings_html
 from rfod._findings.patterns import Pattern, find_patterns
 from rfod._findings.suspects import (
@@ -34,18 +24,18 @@ from rfod._findings.suspects import (
     regularities_of,
     suspect_arrays,
     suspect_patterns,
+    with_wrong_cells,
 )
 from rfod._model.blame import Blame
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
 from rfod._model.model import JudgedCells, Model
 from rfod._model.scores import benjamini_hochberg
-from rfod._table.encode import decode_column, value_text
+from rfod._table.encode import decode_column
 from rfod._table.table import Table, check_columns
 from rfod.exceptions import ParameterError
 
 Floats = NDArray[np.float64]
-Picked = NDArray[Any] | Sequence[int] | None
 
 
 class Detection:
@@ -244,18 +234,7 @@ class Detection:
 
     def blames(self, picked: Picked) -> list[Blame]:
         """`blame` for many rows at once."""
-        rows = self.positions(picked)
-        columns = self.judged.model.schema.columns
-        found = []
-        for row, repair, suggested in zip(
-            rows.tolist(), self.judged.repairs(rows), self.explainer.suggestions(rows), strict=True
-        ):
-            repaired = {
-                columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
-                for j, value in suggested.items()
-            }
-            found.append(Blame(row + self.labels.first_row, tuple(repaired), repaired, repair.ordinary))
-        return found
+        return self.explainer.blames(self.positions(picked))
 
     # ------------------------------------------------------------------------------------------------------ wrong cells
 
@@ -277,12 +256,7 @@ class Detection:
 
     def probable_cells(self, above: float = WORTH_A_CHECK) -> NDArray[np.bool_]:
         """(rows, modelled columns): which cells have at least this probability of being wrong."""
-        place = {name: c for c, name in enumerate(self.judged_columns)}
-        found = np.zeros(self.cell_scores.shape, dtype=np.bool_)
-        for j, name in enumerate(self.columns):
-            if name in place:
-                found[:, j] = self.cell_probability[:, place[name]] >= above
-        return found
+        return self.probabilities.modelled(above)
 
     def wrong_cells(self, above: float = WORTH_A_CHECK) -> Any:
         """Cells of at least this probability of being wrong, most probable first, as a frame of the table's library.
@@ -321,7 +295,7 @@ class Detection:
         `decisions` (the path of a file, or `rfod.Decisions`) come on top of those that the table was judged with. An
         array comes back for an array or a list of rows. `changes` lists what is changed, and why.
         """
-        table, changes = self._repairs(above, decisions)
+        table, changes = find_changes(self.judged.table, self.probabilities, above, decisions)
         repaired, _ = with_changes(table, [change for change in changes if change.probability is not None])
         return repaired.native()
 
@@ -332,7 +306,7 @@ class Detection:
         after (null for gaps), why (the reason in one sentence, or "decided") and probability (that the new value is
         the right one; null for what was decided).
         """
-        changes = self._repairs(above, decisions)[1]
+        changes = self.list_changes(above, decisions)
         columns = change_arrays(changes, self.labels, self._key_name)
         if self.labels.lines is None:
             del columns["line"]
@@ -340,19 +314,7 @@ class Detection:
 
     def list_changes(self, above: float = SURE, decisions: Decided = None) -> list[Change]:
         """The lines of `changes` as objects; their rows are positions in this table."""
-        return self._repairs(above, decisions)[1]
-
-    def _repairs(self, above: float, decisions: Decided) -> tuple[Table, list[Change]]:
-        """The table as decided, and all changes that can be made to it."""
-        decided = decide(self.judged.table, decisions)
-        likely = [
-            change
-            for change in likely_changes(self.probabilities, above)
-            if change.column not in decided.masks or not decided.masks[change.column][change.row]
-        ]
-        refused = {refusal.edit for refusal in with_changes(decided.table, likely)[1]}
-        made = [change for change in likely if change.edit not in refused]
-        return decided.table, in_order([*decided_changes(decided.table), *made], decided.table.names)
+        return find_changes(self.judged.table, self.probabilities, above, decisions)[1]
 
     # ------------------------------------------------------------------------------------------------------- in words
 
@@ -379,20 +341,7 @@ class Detection:
         explained = self.explainer.explain_rows(rows, n_cells)
         if not self.has_probabilities:
             return explained
-        order = np.argsort(-self.cell_probability[rows], axis=1, kind="stable")
-        cells = [
-            (row, c)
-            for row, columns in zip(rows.tolist(), order.tolist(), strict=True)
-            for c in columns
-            if self.cell_probability[row, c] >= WORTH_A_CHECK
-        ]
-        wrong: dict[int, list[WrongCell]] = {}
-        for cell in self.probabilities.describe(cells):
-            wrong.setdefault(cell.row, []).append(replace(cell, row=cell.row + self.labels.first_row))
-        return [
-            replace(row, wrong=tuple(wrong.get(position, ())))
-            for row, position in zip(explained, rows.tolist(), strict=True)
-        ]
+        return with_wrong_cells(explained, rows, self.probabilities, self.labels.first_row)
 
     def patterns(self, picked: Picked = None, *, fdr: float | None = None) -> list[Pattern]:
         """What many findings have in common, most frequent first: cells to blame, by column, way and condition.
@@ -439,13 +388,7 @@ class Detection:
 
     def worst_cells(self, rows: Positions, n_cells: int = 3) -> list[str]:
         """The worst cells of rows, given by position, in words: "price: 512.4 (expected 112.3); ..."."""
-        findings = Findings.of_rows(self.judged, np.unique(rows), n_cells)
-        words: dict[int, list[str]] = {}
-        for row, j, observed, expected in zip(
-            findings.rows.tolist(), findings.columns.tolist(), findings.observed, findings.expected, strict=True
-        ):
-            words.setdefault(row, []).append(f"{self.columns[j]}: {observed} (expected {expected})")
-        return ["; ".join(words.get(row, ())) for row in rows.tolist()]
+        return Findings.of_rows(self.judged, np.unique(rows), n_cells).words(rows)
 
     def cells(self, picked: Picked = None, *, fdr: float | None = None, blame: bool = False) -> Any:
         """One line per cell, as a frame of the table's library: of the picked rows, all by default.
@@ -465,12 +408,7 @@ class Detection:
         rows = rows[wanted[rows].any(axis=1)]
         if not blame:
             return self._frame(Findings.of_mask(self.judged, rows, wanted))
-        cells, repaired = [], []
-        for row, suggested in zip(rows.tolist(), self.explainer.suggestions(rows), strict=True):
-            for j, value in suggested.items():
-                if fdr is None or wanted[row, j]:
-                    cells.append((row, j))
-                    repaired += value_text(self.judged.model.schema.columns[j], np.array([value]))
+        cells, repaired = self.explainer.blamed_cells(rows, None if fdr is None else wanted)
         return self._frame(Findings.of_cells(self.judged, cells), {"expected": pa.array(repaired, pa.string())})
 
     def top(self, n: int = 10, n_cells: int = 3) -> Any:
@@ -498,20 +436,7 @@ class Detection:
 
     def positions(self, picked: Picked) -> Positions:
         """Rows that are picked by position, negative ones from the end of the table, or by a mask: their positions."""
-        if picked is None:
-            return np.arange(len(self))
-        given = np.asarray(picked)
-        if given.dtype == np.bool_:
-            if given.shape != (len(self),):
-                raise ParameterError(f"A mask of shape {given.shape} came for a table of {len(self)} rows.")
-            return np.flatnonzero(given)
-        if given.size and given.dtype.kind not in "iu":
-            raise ParameterError(f"Rows are picked by whole numbers or a mask, but {given.dtype} came.")
-        rows = given.astype(np.intp).reshape(-1)
-        outside = rows[(rows < -len(self)) | (rows >= len(self))]
-        if len(outside):
-            raise IndexError(f"There is no row {outside[0]}: the table has {len(self)} rows, counted from 0.")
-        return rows % max(1, len(self))
+        return pick_rows(picked, len(self))
 
     def __len__(self) -> int:
         return len(self.judged)

@@ -151,6 +151,15 @@ class CellProbabilities:
         order = np.lexsort((columns, rows, -self.probability[rows, columns]))
         return np.stack([rows[order], columns[order]], axis=1)
 
+    def modelled(self, least: float) -> NDArray[np.bool_]:
+        """(rows, modelled columns): which cells have at least this probability."""
+        place = {name: c for c, name in enumerate(self.names)}
+        found = np.zeros((len(self._judged), len(self._judged.names)), dtype=np.bool_)
+        for j, name in enumerate(self._judged.names):
+            if name in place:
+                found[:, j] = self.probability[:, place[name]] >= least
+        return found
+
     @cached_property
     def repairs(self) -> Repairs:
         """What to put in the place of cells."""

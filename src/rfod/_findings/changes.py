@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from rfod._decisions.decisions import Decided, decide
 from rfod._decisions.edit import edited
 from rfod._decisions.texts import cell_texts
 from rfod._evidence.repair import REPAIRED_FROM
@@ -72,6 +73,21 @@ def likely_changes(probabilities: CellProbabilities, above: float) -> list[Chang
         Change(cell.row, names[c], cell.observed, cell.suggested, cell.reason, cell.repair_probability)
         for cell, (_, c) in zip(probabilities.describe(wanted), wanted, strict=True)
     ]
+
+
+def find_changes(
+    table: Table, probabilities: CellProbabilities, above: float, decisions: Decided
+) -> tuple[Table, list[Change]]:
+    """The table as decided, and all changes that are made to it: those that were decided, and likely ones."""
+    decided = decide(table, decisions)
+    likely = [
+        change
+        for change in likely_changes(probabilities, above)
+        if change.column not in decided.masks or not decided.masks[change.column][change.row]
+    ]
+    refused = {refusal.edit for refusal in with_changes(decided.table, likely)[1]}
+    made = [change for change in likely if change.edit not in refused]
+    return decided.table, in_order([*decided_changes(decided.table), *made], decided.table.names)
 
 
 def in_order(changes: Iterable[Change], names: Sequence[str]) -> list[Change]:

@@ -29,9 +29,10 @@ from rfod._findings.wording import (
     rarity_words,
     title_words,
 )
-from rfod._model.blame import Repair, repaired_rows
+from rfod._model.blame import Blame, Repair, repaired_rows
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
+from rfod._table.encode import decode_column, value_text
 from rfod._table.values import UNSEEN
 
 Mask = NDArray[np.bool_]
@@ -230,6 +231,30 @@ class Explainer:
             for place, *interval in zip(places.tolist(), low.tolist(), high.tolist(), strict=True):
                 suggested[place][j] = _within(suggested[place][j], *interval)
         return suggested
+
+    def blames(self, rows: Positions) -> list[Blame]:
+        """Per row: the cells to blame, and what to put in their place."""
+        columns, found = self.judged.model.schema.columns, []
+        for row, repair, suggested in zip(
+            rows.tolist(), self.judged.repairs(rows), self.suggestions(rows), strict=True
+        ):
+            repaired = {
+                columns[j].name: decode_column(columns[j], np.array([value]))[0].as_py()
+                for j, value in suggested.items()
+            }
+            found.append(Blame(row + self.labels.first_row, tuple(repaired), repaired, repair.ordinary))
+        return found
+
+    def blamed_cells(self, rows: Positions, among: Mask | None = None) -> tuple[list[tuple[int, int]], list[str]]:
+        """The cells to blame, all or those of a mask (rows of the table, columns), as (row, column); and the text of
+        what to put in their place."""
+        cells, texts = [], []
+        for row, suggested in zip(rows.tolist(), self.suggestions(rows), strict=True):
+            for j, value in suggested.items():
+                if among is None or among[row, j]:
+                    cells.append((row, j))
+                    texts += value_text(self.judged.model.schema.columns[j], np.array([value]))
+        return cells, texts
 
     def _reported(self, row: int, repair: Repair, n_cells: int) -> list[int]:
         """Columns to explain: those to blame and others that are surprising, the most surprising one in any case."""

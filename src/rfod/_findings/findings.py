@@ -26,6 +26,8 @@ from rfod.exceptions import ParameterError
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
+Picked = NDArray[Any] | Sequence[int] | None
+"""Rows by position or by a mask; None for all."""
 DEFAULT_FDR = 0.05
 MOST_CATEGORIES = 5_000  # the most frequent ones, that a new one is compared with
 LONGEST = 60  # letters of a text that is compared
@@ -38,6 +40,24 @@ FIELDS = pa.schema(
     + [(name, pa.float64()) for name in ("score", "weight", "p_value", "surprise")]
     + [(name, pa.string()) for name in ("kind", "suggestion")]
 )
+
+
+def pick_rows(picked: Picked, n_rows: int) -> Positions:
+    """Positions of the picked rows; negative ones count from the end of the table."""
+    if picked is None:
+        return np.arange(n_rows)
+    given = np.asarray(picked)
+    if given.dtype == np.bool_:
+        if given.shape != (n_rows,):
+            raise ParameterError(f"A mask of shape {given.shape} came for a table of {n_rows} rows.")
+        return np.flatnonzero(given)
+    if given.size and given.dtype.kind not in "iu":
+        raise ParameterError(f"Rows are picked by whole numbers or a mask, but {given.dtype} came.")
+    rows = given.astype(np.intp).reshape(-1)
+    outside = rows[(rows < -n_rows) | (rows >= n_rows)]
+    if len(outside):
+        raise IndexError(f"There is no row {outside[0]}: the table has {n_rows} rows, counted from 0.")
+    return rows % max(1, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +172,16 @@ class Findings:
             places = np.flatnonzero(self.columns == j)
             texts[places] = texts_of(j, self.rows[places])
         return texts.tolist()
+
+    def words(self, rows: Positions) -> list[str]:
+        """The cells of each of these rows: "price: 512.4 (expected 112.3); ..."; empty for one without any."""
+        names = self.judged.names
+        words: dict[int, list[str]] = {}
+        for row, j, observed, expected in zip(
+            self.rows.tolist(), self.columns.tolist(), self.observed, self.expected, strict=True
+        ):
+            words.setdefault(row, []).append(f"{names[j]}: {observed} (expected {expected})")
+        return ["; ".join(words.get(row, ())) for row in rows.tolist()]
 
     @cached_property
     def kinds(self) -> list[str]:

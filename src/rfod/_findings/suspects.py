@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from rfod._evidence.wrong_cells import CellProbabilities, WrongCell
+from rfod._evidence.wrong_cells import WORTH_A_CHECK, CellProbabilities, WrongCell
+from rfod._findings.explanations import RowExplanation
+from rfod._findings.findings import Positions
 from rfod._findings.patterns import Pattern
 
 # One line per cell; docs/formats.md says what each field means.
@@ -53,6 +55,27 @@ def regularities_of(probabilities: CellProbabilities) -> list[TableRegularity]:
             tuple(np.flatnonzero(probabilities.broken(rule)).tolist()),
         )
         for rule in probabilities.collected.profile.regularities
+    ]
+
+
+def with_wrong_cells(
+    explained: Sequence[RowExplanation], rows: Positions, probabilities: CellProbabilities, first_row: int
+) -> list[RowExplanation]:
+    """Explanations of rows with their wrong cells, the most probable first."""
+    chance = probabilities.probability
+    order = np.argsort(-chance[rows], axis=1, kind="stable")
+    cells = [
+        (row, c)
+        for row, columns in zip(rows.tolist(), order.tolist(), strict=True)
+        for c in columns
+        if chance[row, c] >= WORTH_A_CHECK
+    ]
+    wrong: dict[int, list[WrongCell]] = {}
+    for cell in probabilities.describe(cells):
+        wrong.setdefault(cell.row, []).append(replace(cell, row=cell.row + first_row))
+    return [
+        replace(row, wrong=tuple(wrong.get(position, ())))
+        for row, position in zip(explained, rows.tolist(), strict=True)
     ]
 
 
