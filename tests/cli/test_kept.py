@@ -1,6 +1,6 @@
 """Files that releases wrote: later ones read them, judge to the same scores and find the same findings in them.
 
-`tests/kept/VERSION/` is never changed. A release that writes something new gets a directory of its own (`tests/keep.py`).
+`tests/kept/VERSION/` is never changed. A release that writes something new gets its own (`tests/keep.py`).
 """
 
 from __future__ import annotations
