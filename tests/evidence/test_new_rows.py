@@ -304,3 +304,16 @@ def test_inspect_shows_what_is_kept(files):
     assert evidence["n_texts"]["order"] == 0
     assert evidence["determined_by"]["city"] == ["postcode"]
     assert "order is different in 300 of 300 rows" in evidence["regularities"]
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("TRUE", "FALSE"), ("1", "0")])
+def test_truth_values_of_a_frame_are_those_of_a_file(words, tmp_path):
+    """A frame has no words for true and false: those of the training table count."""
+    rng = np.random.default_rng(0)
+    gift = rng.random(300) < 0.4
+    table = pd.DataFrame({"gift": gift, "price": np.where(gift, 20.0, 5.0) + rng.normal(size=300).round(2)})
+    written = table.assign(gift=np.where(gift, *words)).astype({"gift": str})
+    model = small().fit(written)
+    texts, truths = model.detect(written).cell_probability, model.detect(table).cell_probability
+    np.testing.assert_array_equal(texts, truths)
+    assert texts[:, 0].max() < 0.5

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rfod._evidence.form import FormProfile, fit_form
@@ -27,11 +28,15 @@ from rfod._evidence.texts import (
 from rfod._evidence.votes import SCREENED_COLUMNS, Determinant, fit_votes
 from rfod._model.judged import JudgedTable
 from rfod._model.model import JudgedCells, Model
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.base import ColumnFormat
 from rfod._table.table import Table
 
 MOSTLY_NUMBERS = 0.7  # share of the values of a column from which on it is one of numbers
 RESIDUAL_ROWS = 20_000  # that the residuals of a column are measured on
 FACTS = ("log_rows", "numeric_share", "distinct_share", "entropy", "top_share", "blank_share", "single_share", "length")
+
+MOST_FORMS = 20  # of a truth value that are looked at, the most frequent
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,17 @@ class ColumnProfile:
     def text_of(self) -> dict[int, str]:
         """The frequent values by their hashes."""
         return dict(zip(hash_rows(code_points(self.frequent)).tolist(), self.frequent, strict=True))
+
+    @cached_property
+    def truth_texts(self) -> dict[bool, str]:
+        """How true and false are most often written, as far as the frequent values are truth values."""
+        texts = pa.chunked_array([pa.array(self.frequent[:MOST_FORMS], pa.large_string())])
+        meant = kind_of("boolean").parse(texts, ColumnFormat("boolean")).to_pylist()
+        found: dict[bool, str] = {}
+        for text, truth in zip(texts.to_pylist(), meant, strict=True):
+            if truth is not None:
+                found.setdefault(truth, text)
+        return found
 
     @cached_property
     def frequent_set(self) -> frozenset[str]:
@@ -126,7 +142,7 @@ def read_written(table: Table, names: tuple[str, ...], judged: JudgedTable) -> W
 
 def read_new(table: Table, profile: Profile, judged: JudgedTable) -> WrittenTable:
     """The columns of another table, read as those of the profile were."""
-    columns = read_texts(table, profile.names, decimals=[column.decimals for column in profile.columns])
+    columns = read_texts(table, profile.names, known=profile.columns)
     return written_rows(judged.model, columns, judged.encoded, [column.is_number for column in profile.columns])
 
 

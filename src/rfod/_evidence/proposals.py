@@ -10,7 +10,6 @@ from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from rfod._evidence.collect import Collected
 from rfod._evidence.context import column_order
@@ -22,8 +21,6 @@ from rfod._evidence.spelling import NOT_NEAR
 from rfod._evidence.texts import Floats, code_points
 from rfod._table.columns import Column
 from rfod._table.encode import value_text
-from rfod._table.kinds import kind_of
-from rfod._table.kinds.base import ColumnFormat
 
 WAYS = (
     *("near", "word", "nearest", "letters", "words", "inside", "bare", "token", "removed", "form", "completed"),
@@ -34,7 +31,6 @@ MORE_INPUTS = ("n_ways", "vote_against", "n_for", "n_against", "n_as_near")
 """What else speaks for or against a proposal."""
 SPELLING = {name: CELL_INPUTS.index(name) for name in ("near", "near_digits", "near_word")}
 RESIDUAL = CELL_INPUTS.index("residual")
-MOST_FORMS = 20  # of a truth value that are looked at, the most frequent
 LEAST_STEPS = 0.5  # of the rows of a column that go on in even steps, for a value between two others to follow
 _POWERS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)
 MOST_SWAPPED = 30  # columns that a cell may have been exchanged with
@@ -315,9 +311,7 @@ def written_category(collected: Collected, column: Column, c: int, code: int) ->
     """A category as the column writes it: truth values as yes and no, or 1 and 0."""
     text = value_text(column, np.array([code], dtype=np.int32))[0]
     if column.kind == "boolean":
-        texts = pa.chunked_array([pa.array(collected.profile.columns[c].frequent[:MOST_FORMS], pa.large_string())])
-        meant = kind_of("boolean").parse(texts, ColumnFormat("boolean")).to_pylist()
-        return next((t for t, m in zip(texts.to_pylist(), meant, strict=True) if m is (text == "true")), text)
+        return collected.profile.columns[c].truth_texts.get(text == "true", text)
     return text
 
 

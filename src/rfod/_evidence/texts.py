@@ -7,9 +7,10 @@ many values is seen in parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -76,23 +77,35 @@ class TextColumn:
         return np.append(per_value, blank)[self.codes]
 
 
+class Style(Protocol):
+    """How the values of a column are written."""
+
+    @property
+    def decimals(self) -> int:
+        """Of its numbers."""
+
+    @property
+    def truth_texts(self) -> Mapping[bool, str]:
+        """Its words for true and false."""
+
+
 def read_texts(
     table: Table,
     names: tuple[str, ...] | None = None,
     rows: NDArray[np.intp] | None = None,
-    decimals: Sequence[int] | None = None,
+    known: Sequence[Style] | None = None,
 ) -> list[TextColumn]:
-    """The columns of a table as text: of all rows, or of some. `decimals`: how many each column has in training."""
+    """The columns of a table as text: of all rows, or of some. `known`: how each column was written in training."""
     names = table.names if names is None else names
-    styles = [None] * len(names) if decimals is None else decimals
+    styles: Sequence[Style | None] = [None] * len(names) if known is None else known
     return [_read(table, name, rows, style) for name, style in zip(names, styles, strict=True)]
 
 
-def _read(table: Table, name: str, rows: NDArray[np.intp] | None, decimals: int | None) -> TextColumn:
+def _read(table: Table, name: str, rows: NDArray[np.intp] | None, style: Style | None) -> TextColumn:
     written = plain(table.written(name, mixed_as_text=True))
     written = written if rows is None else written.take(pa.array(rows))
-    if decimals is not None:
-        written = _as_in_training(written, decimals)
+    if style is not None:
+        written = _as_in_training(written, style)
     if pa.types.is_timestamp(written.type) and written.type.tz is not None:
         written = written.cast(pa.timestamp(written.type.unit, "UTC"))  # one text per moment, whatever the zone's name
     texts = written if family(written.type) == "text" else as_text(written)
@@ -108,9 +121,13 @@ def _read(table: Table, name: str, rows: NDArray[np.intp] | None, decimals: int 
     return TextColumn(name, tuple(values), codes, padded[place] & (codes >= 0))
 
 
-def _as_in_training(values: pa.ChunkedArray, decimals: int) -> pa.ChunkedArray:
+def _as_in_training(values: pa.ChunkedArray, style: Style) -> pa.ChunkedArray:
     """Whole numbers without decimals where the training table has none, and with them where it has: a frame makes
-    floats of whole numbers as soon as one is missing."""
+    floats of whole numbers as soon as one is missing. Truth values in the words of the training table."""
+    decimals = style.decimals
+    if pa.types.is_boolean(values.type):
+        words = style.truth_texts
+        return by_distinct(values, lambda truth: words.get(truth, str(truth)), pa.large_string())
     if decimals == 0 and pa.types.is_floating(values.type):
         return by_distinct(
             values, lambda number: str(int(number) if number.is_integer() else number), pa.large_string()
