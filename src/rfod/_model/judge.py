@@ -136,7 +136,7 @@ class Comparison:
         """Tasks for so many workers. For rows of the training table a task is a whole column, since the trees that
         must not judge them are found for all rows together."""
         n_rows, n_tasks = len(self.rows), 4 * n_workers
-        whole_rows = [] if self.reference is None else [(WHOLE_ROWS, part) for part in _slices(n_rows, n_tasks)]
+        whole_rows = [] if self.reference is None else [(WHOLE_ROWS, part) for part in _slices(n_rows, n_workers)]
         slices = [slice(0, n_rows)] if self.rows.bags else _slices(n_rows, -(-n_tasks // len(self.columns)))
         # the longest come first, so that no worker has to wait long for the last one
         by_size = sorted(range(len(self.columns)), key=lambda j: -len(self.columns[j].forest.trees.words))
