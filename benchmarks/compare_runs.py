@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -211,7 +212,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--output", type=Path, default=record.RESULTS / "compare_runs.json")
-    parser.add_argument("--parts", type=Path, default=Path("/tmp/rfod-compare-runs.jsonl"), help="kept results")
+    parser.add_argument(
+        "--parts", type=Path, default=Path(tempfile.gettempdir()) / "rfod-compare-runs.jsonl", help="kept results"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     done = [json.loads(line) for line in arguments.parts.read_text().splitlines()] if arguments.parts.is_file() else []
