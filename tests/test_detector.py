@@ -33,6 +33,7 @@ WRONG = {
     "max_depth": [0, -1, 2.5, "deep", True],
     "max_samples": [0, -1, 0.0, 1.5, "all", True, float("inf")],
     "max_bins": [1, 0, 256, 10.0, None, True],
+    "fitness": ["r2", None, 1],
     "uncertainty": ["Scaled", None, 1, True, ["raw"]],
     "aggregation": ["median", None, 0],
     "distance": ["euclid", None, "AGD"],

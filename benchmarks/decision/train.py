@@ -35,14 +35,15 @@ from rfod._forest.boosted import LEAF, BoostedTrees
 CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
-VERSION = "2"  # of the decision; every output names it
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (220, 16, 0.1), (260, 16, 0.1)  # trees, leaves, learning rate
+VERSION = "3"  # of the decision; every output names it
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (220, 16, 0.1), (340, 16, 0.08)  # trees, leaves, learning rate
 CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
-    ("dependency", "outlier", "typo", "mixed"), 3.0
+    ("dependency", "outlier", "typo", "mixed"), 4.0
 )
 CLEAN_WEIGHT = 2.0
+CLEAN_CALIBRATION = 1.5  # times that in the calibration: most tables that people scan are nearly clean
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
@@ -245,7 +246,8 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weights.append(np.full(int(used.sum()), version.weight / version.wrong.size**0.5))
+        weight = version.weight * (CLEAN_CALIBRATION if version.record["version"] == "clean" else 1.0)
+        weights.append(np.full(int(used.sum()), weight / version.wrong.size**0.5))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
     )

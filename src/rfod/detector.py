@@ -53,6 +53,9 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         float for a share; None for as many as there are.
     max_bins : int in 2..255, default 255
         Bins per numeric column; also the most categories of a column that are distinguished as predictors.
+    fitness : "robust" or "plain", default "robust"
+        How a tree of a numeric column is scored on rows it has not seen: by R² in which a residual counts as half of
+        the column's quantile range at most, so that one absurd value does not choose the trees; or by plain R².
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.

@@ -33,9 +33,10 @@ AS_PUBLISHED: dict[str, Any] = {
     "max_predictors": None,
     "min_samples_leaf": 1,
     "max_samples": None,
+    "fitness": "plain",
 }
 """The paper's letter, where the defaults differ: its row score, raw uncertainty, all columns as predictors and per
-node, leaves of one row, all rows per tree. docs/design.md lists what still differs."""
+node, leaves of one row, all rows per tree, plain R². docs/design.md lists what still differs."""
 SCAN_TRIM = 0.1
 SCAN_SAMPLE_ROWS = 200_000  # a file with more rows is not held in memory by a scan
 FIT_SAMPLE_ROWS = 1_000_000  # a source with more rows is fitted on a sample of this size
@@ -58,6 +59,7 @@ class ParamFields:
     max_depth: int | None = None
     max_samples: float | int | str | None = "auto"
     max_bins: int = 255
+    fitness: str = "robust"
     uncertainty: str = "scaled"
     aggregation: str = "consensus"
     distance: str = "agd"
@@ -165,6 +167,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "'auto', a whole number of at least 1, a share above 0 and at most 1, or None",
     ),
     "max_bins": (lambda v: _whole(v, 2, 255), "a whole number from 2 to 255"),
+    "fitness": (lambda v: v in ("robust", "plain"), "'robust' or 'plain'"),
     "uncertainty": (lambda v: v in ("scaled", "raw"), "'scaled' or 'raw'"),
     "aggregation": (
         lambda v: v in ("uncertainty", "mean", "surprise", "consensus"),

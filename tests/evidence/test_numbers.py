@@ -68,7 +68,7 @@ def test_gaps_and_infinities_say_nothing():
     profile = fit_numbers(np.arange(50.0))
     assert not margin_inputs(profile, np.array([np.nan, np.inf, -np.inf]), is_own=False).any()
     scale = fit_residuals(np.arange(50.0), np.arange(50.0) + 1, np.ones(50))
-    found = residual_inputs(scale, np.array([np.nan, 1.0, np.inf]), np.array([1.0, np.nan, 1.0]), np.ones(3))
+    found = residual_inputs(scale, np.array([np.nan, 1.0, np.inf]), np.array([1.0, np.nan, 1.0]), np.ones(3), True)
     assert not found.any()
 
 
@@ -83,9 +83,9 @@ def test_margins_are_finite_and_follow_their_rows(values):
     np.testing.assert_array_equal(margin_inputs(fit_numbers(values[order]), values[order], is_own=True), found[order])
 
 
-def residuals(value, expected, spread=1.0, typical=0.0):
-    scale = ResidualScale(typical, 1.0, 0.0, 2.0)
-    found = residual_inputs(scale, np.array([value]), np.array([expected]), np.array([spread]))
+def residuals(value, expected, spread=1.0, typical=0.0, norm=40.0, is_own=True):
+    scale = ResidualScale(typical, 1.0, 0.0, 2.0, 0.0, norm)
+    found = residual_inputs(scale, np.array([value]), np.array([expected]), np.array([spread]), is_own)
     return dict(zip(RESIDUAL_INPUTS, found[0].tolist(), strict=True))
 
 
@@ -96,6 +96,41 @@ def test_residuals_by_hand():
     assert found["relative"] == 0.5
     assert found["residual_tail"] == pytest.approx(0.7 + 2 * math.log(2))
     assert residuals(10.0, 10.0)["residual"] == 0
+
+
+def test_dominance_by_hand():
+    assert residuals(30.0, 10.0)["dominance"] == pytest.approx(20**2 / 40**2)
+    assert residuals(30.0, 10.0, is_own=False)["dominance"] == pytest.approx(20**2 / (40**2 + 20**2))
+    assert residuals(100.0, 10.0)["dominance"] == 1  # of a sample in which it is not
+    assert residuals(10.0, 10.0, norm=0.0)["dominance"] == 0
+    with np.errstate(over="ignore"):
+        assert residuals(10.1, 10.0, norm=0.0, is_own=False)["dominance"] == 1
+        assert residuals(1e300, -1e300, norm=1e-200, is_own=False)["dominance"] == 1
+
+
+@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=10, max_size=40))
+def test_plain_fitness_and_the_norm_of_residuals(pairs):
+    values, expected = np.array(pairs).T
+    scale = fit_residuals(values, expected, np.ones(len(pairs)))
+    squared = sum((value - mean) ** 2 for value, mean in pairs)
+    center = sum(value for value, _ in pairs) / len(pairs)
+    around = sum((value - center) ** 2 for value, _ in pairs)
+    assert scale.norm == pytest.approx(math.sqrt(squared), rel=1e-9, abs=1e-9)
+    if around > 1e-6:
+        assert scale.plain_fitness == pytest.approx(max(-1.0, 1 - squared / around), rel=1e-6, abs=1e-6)
+
+
+def test_one_absurd_value_takes_plain_fitness_and_leaves_fitness():
+    expected = np.random.default_rng(0).normal(size=500)
+    values = expected + 0.05
+    assert fit_residuals(values, expected, np.ones(500)).plain_fitness > 0.99
+    values[7] = 1e9
+    scale = fit_residuals(values, expected, np.ones(500))
+    assert scale.plain_fitness == pytest.approx(0, abs=0.01)
+    assert scale.fitness > 0.9
+    found = residual_inputs(scale, values, expected, np.ones(500), True)[:, RESIDUAL_INPUTS.index("dominance")]
+    assert found[7] == pytest.approx(1)
+    assert np.delete(found, 7).max() < 1e-6
 
 
 @pytest.mark.parametrize("factor", [10.0, 0.01, 1000.0, 2.54, 1 / 1.609344, -1.0])

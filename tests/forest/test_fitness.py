@@ -1,6 +1,7 @@
 """Out-of-bag fitness of trees and forests against the definitions, and against scikit-learn."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def fitness_by_reference(case, tree, forest, rows):
             shares[i] = reference_forest.tree_shares(codes[row], others_out)[0]
         return reference.weighted_auc(case.known[rows], shares)
     predicted = [reference_forest.values(codes[row], others_out)[0] for row in rows]
-    return reference.r_squared(case.known[rows].tolist(), predicted)
+    return reference.r_squared(case.known[rows].tolist(), predicted, case.target.most_residual)
 
 
 def in_order(forest):
@@ -40,8 +41,9 @@ def in_order(forest):
 
 
 @settings(max_examples=60)
-@given(cases(any_target, max_features=(None, 1)))
-def test_fitness_is_measured_out_of_bag(case):
+@given(cases(any_target, max_features=(None, 1)), st.sampled_from([math.inf, 0.1, 1.0, 5.0]))
+def test_fitness_is_measured_out_of_bag(case, most_residual):
+    case = replace(case, target=replace(case.target, most_residual=most_residual))
     forest = case.forest()
     for tree, place in enumerate(in_order(forest)):
         bag = bag_of(case.seed, 0, tree, len(case.target.rows), case.n_draws)
@@ -127,6 +129,22 @@ def test_r_squared(rows):
     np.testing.assert_allclose(found, reference.r_squared(observed.tolist(), predicted.tolist()), rtol=1e-9, atol=1e-9)
     if len(rows) > 1:
         np.testing.assert_allclose(found, r2_score(observed, predicted), rtol=1e-9, atol=1e-9)
+
+
+@given(pairs, st.sampled_from([0.5, 2.0, 1e9]))
+def test_robust_fitness(rows, most_residual):
+    observed, predicted = np.array(rows).reshape(-1, 2).T
+    found = coefficient_of_determination(observed, predicted, most_residual)
+    expected = reference.r_squared(observed.tolist(), predicted.tolist(), most_residual)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_robust_fitness_by_hand():
+    # around the mean 4: 4 + 4 + 4 + 36 = 48; around the predictions: 0 + 0 + 0 + 81 = 81
+    observed, predicted = np.array([2.0, 2.0, 2.0, 10.0]), np.array([2.0, 2.0, 2.0, 1.0])
+    assert coefficient_of_determination(observed, predicted) == 1 - 81 / 48
+    # at most 3 each: 4 + 4 + 4 + 9 = 21 and 9
+    assert coefficient_of_determination(observed, predicted, 3.0) == 1 - 9 / 21
 
 
 def test_r_squared_by_hand():

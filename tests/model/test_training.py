@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -56,3 +57,14 @@ def test_calibration_rows_keep_their_trees(monkeypatch):
         assert len(origin) == 150
         np.testing.assert_array_equal(in_bag, model.forests[j].bags(model.seed, usable[j], 400)[:, origin])
     assert all(0 < len(model.columns[j].offsets) <= 60 for j in (0, 2))
+
+
+def test_one_absurd_value_does_not_choose_the_trees():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    table = pd.DataFrame({"x": x, "y": 2 * x + rng.normal(size=600) / 10})
+    table.loc[17, "y"] = 1e4
+    found = RFOD(random_state=0).fit_detect(table)
+    assert abs(found.expected.loc[17, "y"] - 2 * x[17]) < 1  # some of the kept trees have not seen it
+    assert found.row_scores.argmax() == 17
+    assert found.judged.model.fitness[1] > 0.9

@@ -6,14 +6,17 @@ from fractions import Fraction
 import numpy as np
 
 
-def r_squared(observed, predicted):
-    """1 - (squared error) / (squared deviation from the mean); 1 or 0 where nothing deviates."""
+def r_squared(observed, predicted, most_residual=math.inf):
+    """1 - (squared error) / (squared deviation from the mean), larger ones counted as the most; 1 or 0 where nothing
+    deviates."""
     if len(observed) < 2:
         return math.nan
-    deviation = math.fsum((value - math.fsum(observed) / len(observed)) ** 2 for value in observed)
+    mean = math.fsum(observed) / len(observed)
+    deviation = math.fsum(min(abs(value - mean), most_residual) ** 2 for value in observed)
     if len(set(observed)) == 1:
         return 1.0 if list(observed) == list(predicted) else 0.0
-    return 1 - math.fsum((a - b) ** 2 for a, b in zip(observed, predicted, strict=True)) / deviation
+    errors = [min(abs(a - b), most_residual) ** 2 for a, b in zip(observed, predicted, strict=True)]
+    return 1 - math.fsum(errors) / deviation
 
 
 def area_under_roc(hits, scores):

@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "forest": (*FOREST_INPUTS, *RESIDUAL_INPUTS),
     "margin": MARGIN_INPUTS,
     "regularities": RULE_INPUTS,
-    "facts": (*FACTS, "robust_fitness", "is_number"),
+    "facts": (*FACTS, "robust_fitness", "plain_fitness", "is_number"),
 }
 """Inputs of a cell that follow from its row and the profile alone."""
 CELL_INPUTS = tuple(name for group in GROUPS.values() for name in group if name not in CROSS_INPUTS) + CROSS_INPUTS
@@ -42,7 +42,7 @@ NEVER_FALLING = frozenset(
         *("padded", "disguised_gap", "type_break", "encoding"),
         *SPELLING_INPUTS,
         *("vote_best", "vote_mean", "votes_against", "determines_wrong"),
-        *("surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail"),
+        *("surprise", "strangeness", "rival_odds", "residual", "unit", "residual_tail", "dominance"),
         *("isolation", "rare_sign"),
         *RULE_INPUTS,
     ]
@@ -250,7 +250,7 @@ def _forest_inputs(known: ColumnProfile, judged: JudgedTable, j: int, numbers: F
         )
         unseen = (measured == UNSEEN_SHARE).astype(np.float64)
     elif known.residuals is not None and numbers is not None:
-        residual = residual_inputs(known.residuals, numbers, cells.expected[j], measured)
+        residual = residual_inputs(known.residuals, numbers, cells.expected[j], measured, judged.is_own)
     fitness = float(np.clip(np.nan_to_num(model.fitness[j]), -LEAST_FITNESS, 1.0))  # R² has no lower end
     parts = [
         np.minimum(judged.surprise[:, j], 30.0),
@@ -273,8 +273,9 @@ def _margins(known: ColumnProfile, numbers: Floats | None, n_rows: int, is_own: 
 
 
 def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:
-    fitness = known.residuals.fitness if known.residuals is not None else 0.0
-    return np.append(known.facts, [fitness, float(numbers is not None)])
+    scale = known.residuals
+    fitness = (0.0, 0.0) if scale is None else (scale.fitness, scale.plain_fitness)
+    return np.append(known.facts, [*fitness, float(numbers is not None)])
 
 
 def group_of(names: Sequence[str] = CELL_INPUTS) -> dict[str, list[int]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rfod._evidence.texts import Floats
 
 MARGIN_INPUTS = ("tail", "log_tail", "isolation", "rare_sign", "far_from_zero")
-RESIDUAL_INPUTS = ("residual", "log_residual", "unit", "residual_tail", "relative")
+RESIDUAL_INPUTS = ("residual", "log_residual", "unit", "residual_tail", "relative", "dominance")
 N_QUANTILES = 257
 N_EXTREMES = 64  # values kept at each end
 FACTORS = (10.0, 100.0, 1000.0, 2.54, 1.609344, 0.45359237)
@@ -117,6 +117,10 @@ class ResidualScale:
     """log of the residual in local spreads that 80 % of the cells stay below ..."""
     tail_rate: float
     """... and decades of rows per unit of that beyond."""
+    plain_fitness: float
+    """R²: one absurd value takes it from 1 to 0, where `fitness` stays."""
+    norm: float
+    """Root of the sum of all squared residuals."""
 
 
 def _ratio(residual: Floats, spread: Floats, typical: float) -> Floats:
@@ -127,7 +131,7 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     """The residuals of training cells, judged out of bag."""
     known = np.isfinite(values) & np.isfinite(expected)
     if np.count_nonzero(known) < 10:
-        return ResidualScale(0.0, 0.0, 0.0, 1.0)
+        return ResidualScale(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
     values, spread = values[known], np.nan_to_num(spread[known])
     residual = np.abs(values - expected[known])
     deviation = float(np.median(np.abs(values - np.median(values))))
@@ -137,16 +141,25 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     start, end = np.quantile(logs, [0.8, 0.95])
     rate = np.log10(0.2 / 0.05) / max(float(end - start), 0.05)
     fitness = 1 - float(np.median(residual)) / deviation if deviation > 0 else 0.0
-    return ResidualScale(typical, max(0.0, fitness), float(start), float(min(rate, 10.0)))
+    norm, around_mean = _norm(residual), _norm(values - values.mean())
+    plain = max(-1.0, 1 - (norm / around_mean) ** 2) if around_mean > 0 else 0.0
+    return ResidualScale(typical, max(0.0, fitness), float(start), float(min(rate, 10.0)), plain, norm)
 
 
-def residual_inputs(scale: ResidualScale, values: Floats, expected: Floats, spread: Floats) -> Floats:
+def _norm(values: Floats) -> float:
+    """Root of the sum of squares, of numbers near the ends of the scale too."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.sqrt(np.sum((values / largest) ** 2))) if 0 < largest < np.inf else 0.0
+
+
+def residual_inputs(scale: ResidualScale, values: Floats, expected: Floats, spread: Floats, is_own: bool) -> Floats:
     """(rows, RESIDUAL_INPUTS), 0 where nothing is observed or expected.
 
     * residual       log of 1 + residual in local spreads; log_residual: the same for logarithms
     * unit           log of how much smaller the residual is in another unit
     * residual_tail  -log10 of the share of cells with such a residual, by the column's own tail
     * relative       residual as a share of the larger of value and expectation
+    * dominance      its share of the column's squared residuals: near 1 for one absurd value
     """
     known = np.isfinite(values) & np.isfinite(expected)
     x, mean = np.where(known, values, 0.0), np.where(known, expected, 0.0)
@@ -166,7 +179,9 @@ def residual_inputs(scale: ResidualScale, values: Floats, expected: Floats, spre
     logs = np.log(ratio + 1e-9)
     tail = np.where(logs > scale.tail_start, 0.7 + (logs - scale.tail_start) * scale.tail_rate, 0.0)
     relative = residual / np.maximum(np.maximum(np.abs(x), np.abs(mean)), 1e-300)
-    found = np.stack([np.log1p(ratio), log_ratio, best, np.minimum(tail, 30.0), relative], axis=1)
+    share = (residual / max(scale.norm, 1e-300)) ** 2
+    dominance = np.minimum(share, 1.0) if is_own else 1 - 1 / (1 + share)
+    found = np.stack([np.log1p(ratio), log_ratio, best, np.minimum(tail, 30.0), relative, dominance], axis=1)
     return np.where(known[:, None], found, 0.0)
 
 

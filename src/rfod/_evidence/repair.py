@@ -198,7 +198,8 @@ class Repairs:
                 and column.model_column.kind == "numeric"
             ):
                 expected, spread = cells.expected[column.j][rows], cells.spread_or_share[rows, column.j]
-                residual[is_number] = residual_inputs(known.residuals, values, expected, spread)[is_number, 0]
+                found = residual_inputs(known.residuals, values, expected, spread, True)
+                residual[is_number] = found[is_number, 0]
         return residual, tail
 
     def _determinant(self, c: int, rows: NDArray[np.intp]) -> Floats:

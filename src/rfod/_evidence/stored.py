@@ -29,7 +29,7 @@ _LETTER_BYTES = 4  # of a letter in UTF-8, at most
 _KINDS: dict[RuleKind, int] = {"sum": 3, "order": 2, "equal": 2, "unique": 1, "contains": 2}
 """Kinds of regularities, by which they are numbered in the file, with the number of their columns."""
 _COUNTS = ("n_rows", "n_blank", "n_padded")
-_RESIDUAL = ("typical", "fitness", "tail_start", "tail_rate")
+_RESIDUAL = ("typical", "fitness", "tail_start", "tail_rate", "plain_fitness", "norm")
 _GROUPS = ("groups", "first", "first_rows", "second", "second_rows")
 
 FIELDS = {
@@ -165,7 +165,7 @@ class Evidence:
         require_intact(len(arrays["numbers.quantiles"]) == n_measured, "distributions and columns do not agree")
         require_intact(bool((np.diff(arrays["numbers.quantiles"]) >= 0).all()), "quantiles do not ascend")
         residuals = arrays["numbers.residuals"]
-        require_intact(bool((residuals[:, [0, 1, 3]] >= 0).all()), "a scale of residuals is negative")
+        require_intact(bool((residuals[:, [0, 1, 3, 5]] >= 0).all()), "a scale of residuals is negative")
         columns = self._columns(arrays, ends, [names[k] for k in place.tolist()], model)
         determinants = self._determinants(arrays, ends, len(columns))
         return Profile(columns, determinants, _rules(arrays, len(columns)))

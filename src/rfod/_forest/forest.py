@@ -57,6 +57,7 @@ class Target:
     values: Floats  # numeric targets
     classes: NDArray[np.int32]  # categorical targets
     n_classes: int  # 0 for numeric targets
+    most_residual: float = np.inf  # a larger one counts as this in the fitness of a tree of numbers
 
     @property
     def constant(self) -> bool:
@@ -326,9 +327,8 @@ def grow_into(
 def measure_fitness(out: GrownTrees, center: float, predictors: Predictors, target: Target, params: Params) -> Floats:
     """Fitness of every tree that `grow_into` has written to `out`, on rows outside its bag."""
     fitness, buffers = np.empty(len(out.n_out_of_bag)), route.fitness_buffers(*_sizes(predictors, target, params))
-    route.measure_fitness(
-        predictors.codes, target.values, target.classes, target.n_classes, center, out, buffers, fitness
-    )
+    values, classes, n_classes, most = target.values, target.classes, target.n_classes, target.most_residual
+    route.measure_fitness(predictors.codes, values, classes, n_classes, center, most, out, buffers, fitness)
     return fitness
 
 

@@ -354,10 +354,11 @@ def _add_out_of_bag(leaves, in_bag, leaf_numbers, averages):
 
 
 @kernel
-def measure_fitness(codes, values, classes, n_classes, center, grown, buffers, fitness):
+def measure_fitness(codes, values, classes, n_classes, center, most_residual, grown, buffers, fitness):
     """R² or AUC of each tree on rows outside its bag.
 
-    codes: uint8 (features, table rows); values: float64 (table rows,), and center, their mean, for numeric targets;
+    codes: uint8 (features, table rows); values: float64 (table rows,), center, their mean, and most_residual, what a
+    larger residual counts as (infinite for plain R²), for numeric targets;
     classes: int32 (table rows,); n_classes: 0 for numeric targets; grown: layout.GrownTrees; buffers: FitnessBuffers;
     fitness: float64 (trees,).
     """
@@ -374,23 +375,24 @@ def measure_fitness(codes, values, classes, n_classes, center, grown, buffers, f
         if n_classes > 0:
             fitness[t] = _auc(rows, leaves, classes, n_classes, t, grown, buffers.tallies)
         else:
-            fitness[t] = _r_squared(rows, leaves, values, center, grown.leaf_value[first_leaf:])
+            fitness[t] = _r_squared(rows, leaves, values, center, most_residual, grown.leaf_value[first_leaf:])
 
 
 @inner
-def _r_squared(rows, leaves, values, center, leaf_value):
-    """Coefficient of determination; NaN below two rows, 0 or 1 for a constant target."""
+def _r_squared(rows, leaves, values, center, most_residual, leaf_value):
+    """Coefficient of determination of residuals and deviations that are at most `most_residual`; NaN below two rows, 0
+    or 1 for a constant target."""
     n_rows, mean = rows.shape[0], 0.0
     if n_rows < 2:
         return np.nan
     for i in range(n_rows):
         mean += (values[rows[i]] - center - mean) / (i + 1)
-    around_mean, around_leaf = 0.0, 0.0
+    around_mean, around_leaf, most = 0.0, 0.0, most_residual * most_residual
     for i in range(n_rows):
         deviation = values[rows[i]] - center - mean
         residual = values[rows[i]] - leaf_value[leaves[i]]
-        around_mean += deviation * deviation
-        around_leaf += residual * residual
+        around_mean += min(deviation * deviation, most)
+        around_leaf += min(residual * residual, most)
     if around_mean == 0.0:
         return 1.0 if around_leaf == 0.0 else 0.0
     return 1.0 - around_leaf / around_mean

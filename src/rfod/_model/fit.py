@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
@@ -35,6 +35,7 @@ CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 KEPT_ROWS = 4_096  # of the training table, in the model
 INTERVAL_ROWS = 256  # that intervals are calibrated on
+MOST_RESIDUAL = 0.5  # ranges of a column: a larger residual counts as this in its robust fitness
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: their buffers are allocated together
 
@@ -142,9 +143,13 @@ class _Fit:
             _target(j, self.encoded[j], len(column.categories), usable, all_usable)
             for j, column in enumerate(self.columns)
         ]
-        forests = self._grow_forests(targets)
         scale = partial(scores.numeric_range, distance=self.params.distance, alpha=self.params.alpha)
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
+        if self.params.fitness == "robust":
+            targets = [
+                replace(t, most_residual=MOST_RESIDUAL * scale) for t, scale in zip(targets, ranges, strict=True)
+            ]
+        forests = self._grow_forests(targets)
         bags = Bags(forests, targets, self.seed, len(usable))
         rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
@@ -229,7 +234,7 @@ def _calibrate_part(
     step = max(1, len(rows) // CALIBRATION_CELLS)
     strange = strangeness(column, floor, cells.cell_scores, cells.spread_or_share)[::step]
     return cells, {
-        "fitness": float("nan") if target.constant else _fitness(column, rows, j, cells, shares, in_bag),
+        "fitness": float("nan") if target.constant else _fitness(column, target, rows, cells, shares, in_bag),
         "floor": floor,
         "n_single": n_single,
         "tail": fit_tail(_sorted(strange), column.column.is_categorical, is_robust),
@@ -244,17 +249,17 @@ def _sorted(values: Floats) -> Floats:
 
 def _fitness(
     column: ColumnForest,
+    target: Target,
     rows: EncodedRows,
-    j: int,
     cells: JudgedColumn,
     shares: Floats | None,
     in_bag: NDArray[np.uint8],
 ) -> float:
     """Out-of-bag fitness of one forest over the calibration rows that have a value and a prediction."""
-    observed, expected = rows.encoded[j], cells.expected
+    observed, expected = rows.encoded[target.column], cells.expected
     if not column.forest.n_classes:
         known = np.isfinite(observed) & ~np.isnan(expected)
-        return coefficient_of_determination(observed[known], expected[known])
+        return coefficient_of_determination(observed[known], expected[known], target.most_residual)
     classes, known = judge.as_classes(observed), (observed >= 0) & (expected >= 0)
     if shares is not None:
         return weighted_auc(classes[known], shares[known])
@@ -263,12 +268,13 @@ def _fitness(
     return weighted_auc(classes[picked], column.forest.predict_shares(some.block, some.select(in_bag)))
 
 
-def coefficient_of_determination(observed: Floats, predicted: Floats) -> float:
-    """R²; NaN below two rows, 0 or 1 for a constant column."""
+def coefficient_of_determination(observed: Floats, predicted: Floats, most_residual: float = np.inf) -> float:
+    """R² of residuals and deviations that are at most `most_residual`; NaN below two rows, 0 or 1 for a constant
+    column."""
     if len(observed) < 2:
         return float("nan")
-    around_mean = float(np.sum((observed - observed.mean()) ** 2))
-    around_prediction = float(np.sum((observed - predicted) ** 2))
+    around_mean = float(np.sum(np.minimum(np.abs(observed - observed.mean()), most_residual) ** 2))
+    around_prediction = float(np.sum(np.minimum(np.abs(observed - predicted), most_residual) ** 2))
     if around_mean == 0:
         return 1.0 if around_prediction == 0 else 0.0
     return 1.0 - around_prediction / around_mean

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,31 +35,49 @@ class NumberMargin:
     known: Floats
     """Values of the sample, ascending."""
 
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """Per value of the sample, how many are at most it."""
+        return np.searchsorted(self.known, self.known, side="right")
+
+    @cached_property
+    def _by_rank(self) -> tuple[Floats, Floats]:
+        """Rarity by how many values are as far out: of rows that are not in the sample, and of those that are."""
+        n = len(self.known)
+        n_as_far = 2.0 * (np.arange(n + 1) + 1.0)
+        return np.log10((n + 1.0) / np.minimum(n + 1.0, n_as_far)), np.log10(n / np.minimum(n, n_as_far))
+
     def rarity(self, values: Floats, is_own: Mask) -> Floats:
         """-log10 of the share of values that are as far out on either side; 0 for gaps. Values of rows that are in the
         sample (`is_own`) are compared with the others."""
-        n = len(self.known) - is_own
-        if len(self.known) < 2:
+        n = len(self.known)
+        if n < 2:
             return np.zeros(len(values))
-        n_above = len(self.known) - np.searchsorted(self.known, values, side="left") - is_own
-        n_below = np.searchsorted(self.known, values, side="right") - is_own
-        n_further = np.maximum(np.minimum(n_above, n_below), 0)
-        found = np.log10((n + 1.0) / np.minimum(n + 1.0, 2.0 * (n_further + 1.0)))
-        found = np.maximum(found, self._beyond(self.known, values, is_own))
-        found = np.maximum(found, self._beyond(-self.known[::-1], -values, is_own))
-        return np.where(np.isnan(values), 0.0, np.minimum(found, CARRIED * np.log10(len(self.known) + 1.0)))
+        n_smaller = np.searchsorted(self.known, values, side="left")
+        place = np.minimum(n_smaller, n - 1)
+        n_below = np.where(self.known[place] == values, self._ends[place], n_smaller) - is_own
+        n_further = np.maximum(np.minimum(n - n_smaller - is_own, n_below), 0)
+        found = np.where(is_own, self._by_rank[1][n_further], self._by_rank[0][n_further])
+        n_tail = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * n)), n - 1)
+        for known, outside, sign in (
+            (self.known, values > self.known[n - n_tail - 1], 1),
+            (-self.known[::-1], values < self.known[n_tail], -1),
+        ):
+            rows = np.flatnonzero(outside)
+            if len(rows):
+                found[rows] = np.maximum(found[rows], _beyond(known, n_tail, sign * values[rows], is_own[rows]))
+        return np.where(np.isnan(values), 0.0, np.minimum(found, CARRIED * np.log10(n + 1.0)))
 
-    @staticmethod
-    def _beyond(known: Floats, values: Floats, is_own: Mask) -> Floats:
-        """Rarity by the upper tail; 0 below its start."""
-        n_tail = min(max(FEWEST_IN_TAIL, int(TAIL_SHARE * len(known))), len(known) - 1)
-        start = known[len(known) - n_tail - 1]
-        total = float(np.sum(known[len(known) - n_tail :] - start))
-        excess = values - start
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            mean = np.where(is_own, (total - excess) / max(1, n_tail - 1), total / n_tail)
-            further = np.log10((len(known) + 1.0) / (2.0 * (n_tail + 1.0))) + excess / mean / np.log(10)
-        return np.where((excess > 0) & (mean > 0), further, 0.0)
+
+def _beyond(known: Floats, n_tail: int, values: Floats, is_own: Mask) -> Floats:
+    """Rarity of values beyond the start of the upper tail, by its mean excess."""
+    start = known[len(known) - n_tail - 1]
+    total = float(np.sum(known[len(known) - n_tail :] - start))
+    excess = values - start
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        mean = np.where(is_own, (total - excess) / max(1, n_tail - 1), total / n_tail)
+        further = np.log10((len(known) + 1.0) / (2.0 * (n_tail + 1.0))) + excess / mean / np.log(10)
+    return np.where(mean > 0, further, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
