@@ -36,14 +36,14 @@ CELL_SIGNS = [int(name in NEVER_FALLING) for name in CELL_INPUTS]
 TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
 VERSION = "3"  # of the decision; every output names it
-SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (220, 16, 0.1), (340, 16, 0.08)  # trees, leaves, learning rate
+SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (240, 16, 0.1), (420, 20, 0.08)  # trees, leaves, learning rate
 CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
-WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
-    ("dependency", "outlier", "typo", "mixed"), 4.0
-)
-CLEAN_WEIGHT = 2.0
-CLEAN_CALIBRATION = 1.5  # times that in the calibration: most tables that people scan are nearly clean
+GOVERNMENT = ("dependency", "outlier", "typo", "mixed")
+WEIGHTS = {"package": 1.0, "everyday": 10.0, "real": 4.0} | dict.fromkeys(GOVERNMENT, 20.0)  # when heads are learned
+CALIBRATION_WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(GOVERNMENT, 3.0)
+QUIET = ("clean", "light")  # versions that count double: most tables that people scan are nearly clean
+QUIET_WEIGHT = 2.0
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
@@ -58,11 +58,10 @@ class Version:
     codes: NDArray[np.int32]
     wrong: NDArray[np.bool_]
 
-    @property
-    def weight(self) -> float:
+    def weight(self, weights: dict[str, float]) -> float:
         """How much the version counts: few tables of a sort count more each, clean ones more than others."""
         sort = "package" if self.record["sort"] == "package" else self.record["table"].partition("_")[0]
-        return WEIGHTS[sort] * (CLEAN_WEIGHT if self.record["version"] == "clean" else 1.0)
+        return weights[sort] * (QUIET_WEIGHT if self.record["version"] in QUIET else 1.0)
 
     @property
     def training_order(self) -> NDArray[np.float16]:
@@ -106,14 +105,16 @@ def sampled(rows: NDArray[Any], wrong: NDArray[np.bool_], usable: NDArray[np.boo
 
 
 def fit_head(parts: list[Any], weights: list[float], signs: list[int], size: tuple[int, int, float]) -> BoostedTrees:
-    """Monotone boosting; a version counts by the square root of its cells."""
+    """Monotone boosting; a version counts by the square root of its cells, and a row once in the mean: the
+    regularisation is relative to that."""
     rows, labels = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-    counts = [part[2] * weight * 40 / max(1.0, part[3]) ** 0.5 for part, weight in zip(parts, weights, strict=True)]
+    scaled = [part[2] * weight / max(1.0, part[3]) ** 0.5 for part, weight in zip(parts, weights, strict=True)]
+    counts = np.concatenate(scaled)
     learner = HistGradientBoostingClassifier(
         max_iter=size[0], max_leaf_nodes=size[1], learning_rate=size[2], min_samples_leaf=50, l2_regularization=1.0,
         max_bins=127, monotonic_cst=signs, early_stopping=False, random_state=0,
     )  # fmt: skip
-    learner.fit(rows, labels, sample_weight=np.concatenate(counts))
+    learner.fit(rows, labels, sample_weight=counts / counts.mean())
     return as_arrays(learner)
 
 
@@ -145,7 +146,7 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
     flat = [version.inputs.reshape(-1, len(CELL_INPUTS)) for version in versions]
     wrong = [version.wrong.ravel() for version in versions]
     sizes = [float(len(cells)) for cells in wrong]
-    weights = [version.weight for version in versions]
+    weights = [version.weight(WEIGHTS) for version in versions]
 
     def parts_of(rows: list[Any], usable: list[NDArray[np.bool_]]) -> list[Any]:
         return [(*sampled(r, w, u, rng), size) for r, w, u, size in zip(rows, wrong, usable, sizes, strict=True)]
@@ -246,8 +247,8 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weight = version.weight * (CLEAN_CALIBRATION if version.record["version"] == "clean" else 1.0)
-        weights.append(np.full(int(used.sum()), weight / version.wrong.size**0.5))
+        weight = version.weight(CALIBRATION_WEIGHTS) / version.wrong.size**0.5
+        weights.append(np.full(int(used.sum()), weight))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rfod._forest.jit import kernel
 
 LEAF = 255  # in place of an input: the node is a leaf, and its limit is its value
+LEAST_ODDS = -500.0  # log-odds; the exponential of less overflows
 TOGETHER = 32  # rows that go down a tree side by side, so that they do not wait for each other's nodes
 
 
@@ -38,7 +39,7 @@ class BoostedTrees:
 
     def probability(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """(rows,): the sums as probabilities."""
-        return np.asarray(1.0 / (1.0 + np.exp(-self.log_odds(rows))))
+        return np.asarray(1.0 / (1.0 + np.exp(-np.maximum(self.log_odds(rows), LEAST_ODDS))))
 
     @cached_property
     def _walk(self) -> Walk:
