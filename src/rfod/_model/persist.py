@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -109,11 +109,11 @@ class Attachment(Protocol):
 def save_model(model: Model, path: str | os.PathLike[str], evidence: Attachment) -> None:
     """Write a model file, which is there whole or not at all."""
     features, edges = features_to_json(model.features)
-    arrays, names = _to_arrays(model) | {"edges": edges}, [*FIELDS]
+    names = [*FIELDS]
+    packed = {name: npy_bytes(array) for name, array in _arrays_of(model)} | {"edges": npy_bytes(edges)}
     if model.profile is not None:
-        arrays |= evidence.to_arrays(model.profile, model.schema)
+        packed |= {name: npy_bytes(array) for name, array in evidence.to_arrays(model.profile, model.schema).items()}
         names += evidence.fields
-    packed = {name: npy_bytes(array) for name, array in arrays.items()}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -143,8 +143,8 @@ def save_model(model: Model, path: str | os.PathLike[str], evidence: Attachment)
         raise
 
 
-def _to_arrays(model: Model) -> Arrays:
-    """All arrays but the edges of bins."""
+def _arrays_of(model: Model) -> Iterator[tuple[str, NDArray[Any]]]:
+    """All arrays but the edges of bins, one after the other: trees of wide tables take gigabytes."""
     columns = []
     for column, sample in zip(model.columns, model.sample.values, strict=True):
         owners: dict[str, Any] = {"column": column, "tail": column.tail}
@@ -154,13 +154,14 @@ def _to_arrays(model: Model) -> Arrays:
         columns.append({name: getattr(owners[owner], attribute) for name, owner, attribute in _OF_COLUMNS})
     field_of = {FIELDS[name].shape[0]: name for name, _, _ in _OF_COLUMNS}
     lengths = [[len(column[field_of[size]]) for column in columns] for size in LISTS]
-    arrays: Arrays = {"lengths": np.array(lengths, dtype=np.int64), "sample.rows": model.sample.rows}
-    arrays |= {"scale.known": model.scale.known, "scale.typical": np.array([model.scale.typical])}
-    arrays |= {"calibration": model.calibration}
+    yield "lengths", np.array(lengths, dtype=np.int64)
+    yield "sample.rows", model.sample.rows
+    yield "scale.known", model.scale.known
+    yield "scale.typical", np.array([model.scale.typical])
+    yield "calibration", model.calibration
     for name in columns[0]:
         join = np.concatenate if FIELDS[name].shape[0] in LISTS else np.array
-        arrays[name] = join([column[name] for column in columns]).astype(FIELDS[name].dtype, copy=False)
-    return arrays
+        yield name, join([column[name] for column in columns]).astype(FIELDS[name].dtype, copy=False)
 
 
 def load_model(path: str | os.PathLike[str], evidence: Attachment) -> Model:
