@@ -14,68 +14,40 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
-import time
-import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import record
+from benchmarks.decision.extract import file_of, make_files, scanned
 from benchmarks.decision.train import as_arrays, calibrated, folds_of, left_out_heads
 from rfod._evidence.collect import collect
 from rfod._evidence.decision import Decision, load_decision
 from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._forest.boosted import BoostedTrees
-from rfod._io.interface import ReadOptions
-from rfod._io.locations import open_source
-from rfod._io.source import read_all
-from rfod.params import SCAN_SEED, Params
-from rfod.pipeline import fit_detect
 
 MOST_CELLS = 4_000  # of a version, drawn at random where there are more
 SIGNS = [int(name in NEVER_FALLING) - int(name in NEVER_RISING) for name in REPAIR_INPUTS]
 
 
-def extract(job: tuple[str, dict[str, Any], str, str]) -> str:
+def proposals_of(heads: Path | None, version: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The proposals for the cells of one version."""
-    corpus, version, heads, target = job
-    path = Path(target) / f"{version['path'].replace('/', '__')}.npz"
-    if path.exists():
-        return ""
-    folder = Path(corpus) / version["path"]
-    began = time.perf_counter()
-    try:
-        with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            dirty = pq.read_table(folder / "dirty.parquet")
-            file = Path(temporary) / "table.csv"
-            pa_csv.write_csv(dirty, file)
-            table = read_all(open_source(str(file), ReadOptions())).table
-            if table.n_rows != dirty.num_rows or len(table.names) != dirty.num_columns:
-                return f"{version['path']}: read as {table.n_rows} x {len(table.names)}"
-            found = fit_detect(table, Params(random_state=SCAN_SEED, n_jobs=1, keep_evidence=False))[1]
-        clean = pq.read_table(folder.parent / "clean" / "dirty.parquet")
-        wrong = pq.read_table(folder / "wrong.parquet")
-        known = _left_out(Path(heads), version["family"]) if heads else load_decision()
-        parts = _proposals(found, known, clean)
-        n_wrong = int(sum((column.to_numpy() > 0).sum() for column in wrong.columns))
-        np.savez_compressed(path.with_suffix(".tmp.npz"), n_wrong=n_wrong, **parts)
-        path.with_suffix(".tmp.npz").replace(path)
-    except Exception as error:
-        return f"{version['path']}: {type(error).__name__}: {error}"
-    return f"{version['path']} {time.perf_counter() - began:.1f} s" if time.perf_counter() - began > 20 else ""
+    found = scanned(folder, keep_evidence=False)
+    clean = pq.read_table(folder.parent / "clean" / "dirty.parquet")
+    wrong = pq.read_table(folder / "wrong.parquet")
+    known = load_decision() if heads is None else _left_out(heads, version["family"])
+    n_wrong = int(sum((column.to_numpy() > 0).sum() for column in wrong.columns))
+    return {"n_wrong": n_wrong} | _proposals(found, known, clean)
 
 
 def _left_out(folder: Path, family: str) -> Decision:
@@ -182,7 +154,7 @@ def load(corpus: Path, folder: Path) -> list[Version]:
     """All versions that have proposals."""
     versions = []
     for entry in json.loads((corpus / "index.json").read_text())["versions"]:
-        path = folder / f"{entry['path'].replace('/', '__')}.npz"
+        path = file_of(folder, entry)
         if path.exists():
             with np.load(path) as arrays:
                 share = int(arrays["kept"]) / max(1, int(arrays["n_cells"]))
@@ -365,22 +337,16 @@ def save(versions: Sequence[Version], chances: Sequence[NDArray[Any]], folder: P
 
 
 def _extract_all(options: argparse.Namespace) -> None:
-    options.proposals.mkdir(parents=True, exist_ok=True)
     versions = json.loads((options.corpus / "index.json").read_text())["versions"]
     known = json.loads((options.heads / "folds.json").read_text()) if options.heads else {}
-    jobs = [
-        (str(options.corpus), version, str(options.heads or ""), str(options.proposals))
+    chosen = [
+        version
         for version in versions
         if options.only in version["path"]
         and (not known or version["family"] in known)
         and not (version["sort"] == "package" and version["version"] == "clean")  # of which few proposals come
     ]
-    with ProcessPoolExecutor(options.processes) as pool:
-        for number, message in enumerate(pool.map(extract, jobs, chunksize=1)):
-            if message:
-                print(message, flush=True)
-            if number % 50 == 0:
-                print(f"{number} of {len(jobs)}", flush=True)
+    make_files(options.corpus, options.proposals, chosen, partial(proposals_of, options.heads), options.processes)
 
 
 if __name__ == "__main__":

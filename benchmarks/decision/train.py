@@ -26,6 +26,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks import record
+from benchmarks.decision.extract import file_of
 from benchmarks.decision.measure import print_measures
 from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
 from rfod._evidence.decision import FIELDS, HEADS, SCREENED, Decision, suspects_of, trees_from
@@ -73,7 +74,7 @@ def load(corpus: Path, folder: Path) -> list[Version]:
     """All versions that have inputs."""
     versions = []
     for entry in json.loads((corpus / "index.json").read_text())["versions"]:
-        path = folder / f"{entry['path'].replace('/', '__')}.npz"
+        path = file_of(folder, entry)
         if path.exists():
             with np.load(path) as arrays:
                 versions.append(

@@ -15,7 +15,7 @@ from rfod._evidence.numbers import N_EXTREMES, N_QUANTILES, NumberProfile, Resid
 from rfod._evidence.profile import FACTS, ColumnProfile, Profile
 from rfod._evidence.regularities import MOST_RULES, Regularity, RuleKind
 from rfod._evidence.spelling import SpellingProfile, Vocabulary
-from rfod._evidence.texts import KeyCounts, Keys
+from rfod._evidence.texts import Floats, KeyCounts, Keys
 from rfod._evidence.votes import MOST_DETERMINANTS, Determinant
 from rfod._io.fields import Arrays, Field
 from rfod._model import persist
@@ -30,6 +30,7 @@ _KINDS: dict[RuleKind, int] = {"sum": 3, "order": 2, "equal": 2, "unique": 1, "c
 """Kinds of regularities, by which they are numbered in the file, with the number of their columns."""
 _COUNTS = ("n_rows", "n_blank", "n_padded")
 _RESIDUAL = ("typical", "fitness", "tail_start", "tail_rate", "plain_fitness", "norm")
+_N_OLD_RESIDUAL = 4  # of these, that files of 0.2.0 have
 _GROUPS = ("groups", "first", "first_rows", "second", "second_rows")
 
 FIELDS = {
@@ -90,7 +91,7 @@ class Evidence:
     def sizes(self, schema: Schema) -> dict[str, int]:
         """Sizes that are known before the arrays are read."""
         fixed = {"counts": len(_COUNTS), "facts": len(FACTS), "marks": len(MARKS), "quantiles": N_QUANTILES}
-        return fixed | {"residual": len(_RESIDUAL), "columns": 3, "rows": 2, "determining": 2}
+        return fixed | {"columns": 3, "rows": 2, "determining": 2}
 
     def to_arrays(self, profile: Profile, schema: Schema) -> Arrays:
         """The profile as arrays."""
@@ -164,8 +165,7 @@ class Evidence:
         require_intact(bool((rows[:, 0] >= 1).all() and (rows <= rows[:, :1]).all()), "rows are counted twice")
         require_intact(len(arrays["numbers.quantiles"]) == n_measured, "distributions and columns do not agree")
         require_intact(bool((np.diff(arrays["numbers.quantiles"]) >= 0).all()), "quantiles do not ascend")
-        residuals = arrays["numbers.residuals"]
-        require_intact(bool((residuals[:, [0, 1, 3, 5]] >= 0).all()), "a scale of residuals is negative")
+        arrays["numbers.residuals"] = _residuals(arrays["numbers.residuals"], place, model)
         columns = self._columns(arrays, ends, [names[k] for k in place.tolist()], model)
         determinants = self._determinants(arrays, ends, len(columns))
         return Profile(columns, determinants, _rules(arrays, len(columns)))
@@ -233,6 +233,18 @@ class Evidence:
         own = [slice(*ends["determinants"][c : c + 2]) for c in range(n_columns)]
         require_intact(all(c not in by[part] for c, part in enumerate(own)), "a column determines itself")
         return tuple(tuple(votes[part]) for part in own)
+
+
+def _residuals(found: Floats, place: Keys, model: Model) -> Floats:
+    """(judged, _RESIDUAL). Models of 0.2.0 know no norm of the residuals: none of theirs dominates; and the fitness of
+    their columns is plain R²."""
+    require_intact(found.shape[1] in (_N_OLD_RESIDUAL, len(_RESIDUAL)), "scales of residuals are incomplete")
+    if found.shape[1] == _N_OLD_RESIDUAL:
+        fitness = dict(zip((column.name for column in model.schema.columns), model.fitness.tolist(), strict=True))
+        plain = [np.clip(np.nan_to_num(fitness.get(model.schema.names[k], 0.0)), -1, 1) for k in place.tolist()]
+        found = np.column_stack([found, plain, np.full(len(found), _LARGEST)])
+    require_intact(bool((found[:, [0, 1, 3, 5]] >= 0).all()), "a scale of residuals is negative")
+    return found
 
 
 def _form(arrays: Arrays, ends: Arrays, c: int) -> FormProfile:

@@ -35,7 +35,7 @@ CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 KEPT_ROWS = 4_096  # of the training table, in the model
 INTERVAL_ROWS = 256  # that intervals are calibrated on
-MOST_RESIDUAL = 0.5  # ranges of a column: a larger residual counts as this in its robust fitness
+MOST_RESIDUAL = 0.5  # quantile ranges of a column: a larger residual counts as this in its robust fitness
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: their buffers are allocated together
 
@@ -146,9 +146,8 @@ class _Fit:
         scale = partial(scores.numeric_range, distance=self.params.distance, alpha=self.params.alpha)
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
         if self.params.fitness == "robust":
-            targets = [
-                replace(t, most_residual=MOST_RESIDUAL * scale) for t, scale in zip(targets, ranges, strict=True)
-            ]
+            most = (MOST_RESIDUAL * value_range for value_range in ranges)
+            targets = [replace(target, most_residual=most_of) for target, most_of in zip(targets, most, strict=True)]
         forests = self._grow_forests(targets)
         bags = Bags(forests, targets, self.seed, len(usable))
         rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
