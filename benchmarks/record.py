@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.datasets import REPOSITORY
 
 RESULTS = Path(__file__).resolve().parent / "results"
+WRITTEN = ("benchmarks/results", "benchmarks/paper/results")
 LIBRARIES = (
     "rfod",
     "numpy",
@@ -54,8 +55,9 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> dict[str, Any]:
-    """The commit of the repository, and whether tracked files differ from it."""
-    return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
+    """The commit of the repository, and whether tracked files differ from it; results, which a run writes, may."""
+    status = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{place}" for place in WRITTEN))
+    return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(status)}
 
 
 def fingerprint(*places: Path) -> str:
