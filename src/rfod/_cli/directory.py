@@ -28,6 +28,7 @@ def score_directory(
     *,
     key: str | None,
     cells: bool,
+    row_probability: bool,
     as_json: bool,
     jobs: int,
 ) -> dict[str, Any]:
@@ -40,7 +41,17 @@ def score_directory(
         terminal_progress(reporter.draws) as progress,
         open_engine(engine, jobs) as executor,
     ):
-        manifest = score_files(model, source, output, executor, rule, key=key, cells=cells, progress=progress)
+        manifest = score_files(
+            model,
+            source,
+            output,
+            executor,
+            rule,
+            key=key,
+            cells=cells,
+            row_probability=row_probability,
+            progress=progress,
+        )
     if as_json:
         about = {name: value for name, value in manifest.items() if name not in ("inputs", "parts")}
         typer.echo(json.dumps({"source": source.name, "notes": reporter.notes} | about, ensure_ascii=False))

@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rfod._engine.cut_off import CutOff, find_cut_off
+from rfod._engine.row_probability import add_row_probability
 from rfod._evidence.stored import save_model
 from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.findings import FIELDS, RARE, Findings, Rule
@@ -49,6 +50,13 @@ class ScoreJob:
     """SHA-256 of the model."""
     key: str | None
     cells: bool
+    row_probability: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As parts and the manifest name them; those that 0.2.0 does not know only where they are given."""
+        known = {"key": self.key, "cells": self.cells}
+        return known | ({"row_probability": True} if self.row_probability else {})
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ def score_files(
     *,
     key: str | None = None,
     cells: bool = False,
+    row_probability: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Judge all rows of files and write the scores to a directory; parts that are there already are kept.
@@ -92,6 +101,8 @@ def score_files(
         A column that is written beside the scores.
     cells
         Whether to write the unusual cells of each row.
+    row_probability
+        Whether to add how likely each row is anomalous, which is known when all parts are scored.
     progress
         Is told of finished parts.
 
@@ -103,7 +114,7 @@ def score_files(
     match_columns(model.schema, open_table(pa.Table.from_pylist([{}], source.schema)))  # before any task runs
     check_columns(source.schema.names, [key] if key else [], "use as key")
     output = output.rstrip("/")
-    job = ScoreJob(_digest_of_model(model), key, cells)
+    job = ScoreJob(_digest_of_model(model), key, cells, row_probability)
     parts = {_name_of(part): part for part in source.parts()}
     if not parts:
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
@@ -113,6 +124,12 @@ def score_files(
     scored = executor.map(_score_part, to_score, handles, progress=partial(progress, "scoring"))
     entries = kept | {entry.path: entry for entry in scored}
     in_order = [entries[name] for name in parts]
+    if row_probability:
+        written = add_row_probability(model, [f"{output}/{entry.path}" for entry in in_order], executor, progress)
+        in_order = [
+            replace(entry, n_bytes=n_bytes, sha256=digest)
+            for entry, (n_bytes, digest) in zip(in_order, written, strict=True)
+        ]
     cut_off = find_cut_off(rule, model, output, [(entry.path, entry.n_rows) for entry in in_order], executor)
     manifest = _manifest(job, source, rule, cut_off, in_order)
     remove_leftovers(output)
@@ -127,7 +144,8 @@ def _name_of(part: FilePart) -> str:
 
 def _identity(job: ScoreJob, part: FilePart) -> dict[str, Any]:
     """What a part of the output must have been made from."""
-    return asdict(job) | {"input": part.name, "version": list(part.version), "rows": [part.first_row, part.n_rows]}
+    about = {"model": job.model} | job.options
+    return about | {"input": part.name, "version": list(part.version), "rows": [part.first_row, part.n_rows]}
 
 
 def _score_part(
@@ -214,8 +232,8 @@ def _difference(found: Any, wanted: Mapping[str, Any]) -> str:
         return "no part of these scores"
     if found.get("model") != wanted["model"]:
         return "scores by another model"
-    if (found.get("key"), found.get("cells")) != (wanted["key"], wanted["cells"]):
-        return "scores with other options (--key, --cells)"
+    if any(found.get(name) != wanted.get(name) for name in ("key", "cells", "row_probability")):
+        return "scores with other options (--key, --cells, --row-probability)"
     return f"scores of other rows: {wanted['input']} has changed since"
 
 
@@ -241,7 +259,7 @@ def _made_from(job: ScoreJob, source: ColumnarSource) -> dict[str, Any]:
     return {
         "format": MANIFEST_FORMAT,
         "model": job.model,
-        "options": {"key": job.key, "cells": job.cells},
+        "options": job.options,
         "inputs": [
             {"path": file.name, "n_bytes": file.version[0], "modified_ns": file.version[1], "n_rows": file.n_rows}
             for file in source.files
