@@ -82,13 +82,18 @@ def score(
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     if engine is not None and (len(tables or ()) != 1 or output in (None, "-")):
         raise typer.BadParameter("name one table and a directory (-o DIRECTORY).", param_hint="--engine")
-    if decisions is not None and (engine is not None or reading.sql is not None or "-" in (tables or ())):
+    if decisions is not None and (reading.sql is not None or "-" in (tables or ())):
         raise typer.BadParameter(
-            "decisions take a file that is read twice, not stdin, --sql or --engine. Hint: write the table to a file.",
+            "decisions take a file that is read twice, not stdin or --sql. Hint: write the table to a file.",
             param_hint="--decisions",
         )
-    if baseline is not None and engine is not None:
-        raise typer.BadParameter("it does not go with --engine.", param_hint="--baseline")
+    for option, value, reason in (
+        ("--baseline", baseline, "an engine writes no fingerprints, by which findings are recognised"),
+        ("--fail-above-cells", fail_above_cells, "an engine does not count wrong cells"),
+    ):
+        if value is not None and engine is not None:
+            hint = "Hint: leave out --engine; a file or folder of any size is then read batch by batch."
+            raise typer.BadParameter(f"{reason}. {hint}", param_hint=option)
     if row_probability and output is None:
         raise typer.BadParameter("it is a column of the output. Hint: add -o FILE.", param_hint="--row-probability")
     opened = open_decisions(decisions)
@@ -126,6 +131,7 @@ def score(
             key=key,
             cells=cells,
             row_probability=row_probability,
+            decisions=opened,
             as_json=as_json,
             jobs=jobs,
         )
