@@ -71,6 +71,7 @@ def score(
     engine: str | Executor = LOCAL,
     key: str | None = None,
     cells: bool = False,
+    row_probability: bool = False,
     **rule: Any,
 ) -> dict[str, Any]:
     """Judge every row of Parquet or Arrow files and write the scores to a directory.
@@ -92,6 +93,8 @@ def score(
         A column that is written beside the scores.
     cells
         Whether to write the unusual cells of each row.
+    row_probability
+        Whether to write how likely each row is anomalous among the rows of all files, as `Detection.row_probability`.
     rule
         One of `fdr`, `top` and `contamination`, as in `Detection.flag`; a false discovery rate of 0.05 without any.
 
@@ -108,7 +111,16 @@ def score(
             model = load_model(path)
     files = open_judged(model, os.fspath(source), key)
     with open_engine(engine) as executor:
-        return score_files(model, files, os.fspath(output), executor, Rule(**rule), key=key, cells=cells)
+        return score_files(
+            model,
+            files,
+            os.fspath(output),
+            executor,
+            Rule(**rule),
+            key=key,
+            cells=cells,
+            row_probability=row_probability,
+        )
 
 
 def open_judged(model: Model, source: str, key: str | None) -> ColumnarSource:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.csv
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -125,6 +126,63 @@ def test_score_is_the_library_whatever_the_batches(rfod: Any, model: Path, order
         assert sorted(set(cells.column("row").to_pylist())) == np.flatnonzero(flagged).tolist()
 
 
+def test_row_probability_is_that_of_the_library(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    table = pyarrow.csv.read_csv(orders_csv)
+    found = load(model).detect(table)
+    target = tmp_path / "rows.parquet"
+    command = ("score", model, orders_csv, "-o", target, "--row-probability", "--batch-rows", "37")
+    for rule, options in (
+        ({}, ()),
+        ({"top": 7}, ("--top", "7")),
+        ({"contamination": 0.05}, ("--contamination", "0.05")),
+    ):
+        assert rfod(*command, *options).code == 0
+        written = pq.read_table(target)
+        assert written.column_names == [*ROWS, "row_probability"]
+        assert np.array_equal(written.column("row_probability").to_numpy(), found.row_probability)
+        assert np.array_equal(written.column("flagged").to_numpy(), found.flag(**rule))
+        assert rfod(*command, *options, "--cells").code == 0
+        cells = pq.read_table(target)
+        assert cells.column_names[-2:] == ["fingerprint", "row_probability"]
+        rows = cells.column("row").to_numpy()
+        assert np.array_equal(np.unique(rows), np.flatnonzero(found.flag(**rule)))
+        assert np.array_equal(cells.column("row_probability").to_numpy(), found.row_probability[rows])
+    assert len(np.unique(found.row_probability)) > 2
+
+
+def test_row_probability_of_several_tables(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
+    """The files of a folder are one table, those of a pattern several; fewer than 100 rows are judged one by one."""
+    table, folder = pyarrow.csv.read_csv(orders_csv), tmp_path / "orders"
+    parts = [table.slice(0, 60), table.slice(60, 200), table.slice(260)]
+    folder.mkdir()
+    for number, part in enumerate(parts):
+        pq.write_table(part, folder / f"{number}.parquet")
+    options = ("-o", tmp_path / "out.parquet", "--row-probability", "--batch-rows", "50", "-q")
+    assert rfod("score", model, folder, *options).code == 0
+    whole = pq.read_table(tmp_path / "out.parquet")["row_probability"].to_numpy()
+    assert np.array_equal(whole, load(model).detect(table).row_probability)
+    assert rfod("score", model, f"{folder}/*.parquet", "-o", tmp_path / "out/", *options[2:]).code == 0
+    for number, part in enumerate(parts):
+        alone = pq.read_table(tmp_path / f"out/{number}.parquet")["row_probability"].to_numpy()
+        assert np.array_equal(alone, load(model).detect(part).row_probability)
+    ran = rfod("score", model, folder / "0.parquet", "-o", "-", *options[2:])
+    printed = pyarrow.csv.read_csv(io.BytesIO(ran.out.encode()))["row_probability"].to_numpy()
+    np.testing.assert_allclose(printed, load(model).detect(parts[0]).row_probability, rtol=1e-12)
+    ran = rfod("score", model, folder, "--row-probability")
+    assert (ran.code, "it is a column of the output. Hint: add -o FILE." in ran.err) == (2, True)
+
+
+def test_row_probability_by_the_share_of_the_fit(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
+    from rfod import RFOD
+
+    table, model, target = pyarrow.csv.read_csv(orders_csv), tmp_path / "m.rfod", tmp_path / "rows.parquet"
+    detector = RFOD(6, random_state=0, contamination=0.2, n_jobs=1, column_types={"order_id": "ignore"}).fit(table)
+    detector.save(model)
+    assert rfod("score", model, orders_csv, "-o", target, "--row-probability", "--batch-rows", "37").code == 0
+    found = detector.detect(table).row_probability_given(0.2)
+    assert np.array_equal(pq.read_table(target)["row_probability"].to_numpy(), found)
+
+
 def test_score_several_tables_into_a_folder(rfod: Any, model: Path, orders_csv: Path, tmp_path: Path) -> None:
     table = pyarrow.csv.read_csv(orders_csv)
     for number in range(2):
@@ -163,8 +221,16 @@ def test_fit_and_score_on_an_engine(rfod: Any, orders_csv: Path, tmp_path: Path)
     assert json.loads(ran.out)["n_flagged"] == 4
     assert "400 rows judged; 4 flagged" in ran.err
     assert rfod(*arguments, "--cells").code == 1
+    refused = rfod(*arguments, "--row-probability")
+    assert (refused.code, "scores with other options" in refused.err) == (1, True)
+    assert rfod(*arguments[:4], tmp_path / "chances", *arguments[5:], "--row-probability").code == 0
+    written = ds.dataset(tmp_path / "chances", format="parquet").to_table()["row_probability"].to_numpy()
+    assert np.array_equal(written, load(model).detect(pq.read_table(tmp_path / "orders.parquet")).row_probability)
     assert rfod("fit", orders_csv, "-o", model, "--checkpoint", kept).code == 1
     assert rfod("score", model, orders_csv, "--engine", "local").code == 2
+    for option, value in (("--baseline", orders_csv), ("--fail-above-cells", 3)):
+        ran = rfod(*arguments, option, value, width=1000)
+        assert (ran.code, "Hint: leave out --engine" in ran.err) == (2, True)
     assert "write the table as Parquet" in rfod(*arguments[:2], orders_csv, "-o", kept, "--engine", "local").err
 
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from rfod import Decisions
+from rfod._io import columnar
 
 WRONG = 123  # the row of orders.csv with a wrong price
 
@@ -156,6 +159,40 @@ def test_score(rfod: Any, table: Path, file: Path, model: Path) -> None:
     ran = rfod(*arguments, "--decisions", file, width=1000)
     assert "2 rows match, numbers 123, 523 from 0" in ran.err
     assert WRONG in {finding["row"] for finding in json.loads(ran.out)["findings"]}
+
+
+def test_score_on_an_engine(
+    rfod: Any, table: Path, file: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "PART_ROWS", 20)
+    decide_price(rfod, table, file)
+    orders, folder = pyarrow.csv.read_csv(table), tmp_path / "orders"
+    folder.mkdir()
+    for number, (start, stop) in enumerate(
+        [(0, 100), (100, 400)]
+    ):  # the decided row is in the second part of the second
+        pq.write_table(orders.slice(start, stop - start), folder / f"{number}.parquet", row_group_size=20)
+    arguments = ("score", model, folder, "--key", "order_id", "-j", "1", "-q")
+    on_engine = (*arguments, "--engine", "local", "-o", tmp_path / "out", "--cells", "--fail-above", "0")
+    decided = ("--decisions", file)
+    assert rfod("decide", table, "--row", "300", "-c", "service", "--blank", *decided).code == 0  # by fingerprint
+    assert rfod("decide", table, "-c", "price", "--fine", "--wherever", "weight > 29", *decided).code == 0
+    assert rfod(*arguments, "-o", tmp_path / "rows.parquet", *decided).code == 0
+    assert rfod(*on_engine, *decided).code == 0
+    rows = pq.read_table(tmp_path / "rows.parquet")
+    parts = ds.dataset(tmp_path / "out", format="parquet").to_table().sort_by("key")
+    for name in ("key", "score", "p_value"):
+        assert parts[name].to_pylist() == rows[name].to_pylist()
+    assert "price" not in {cell["column"] for cell in parts["cells"][WRONG].as_py()}
+    assert len(list((tmp_path / "out").glob("*.parquet"))) > 10
+    assert rfod(*on_engine, *decided, "--row-probability").code == 1
+    assert rfod(*on_engine, *decided).code == 0  # again, from the parts that are there
+    ran = rfod(*on_engine)
+    assert (ran.code, "scores with other options" in ran.err) == (1, True)
+    assert rfod("decide", table, "--row", "3", "-c", "days", "--fine", *decided).code == 0
+    ran = rfod(*on_engine, *decided)
+    assert (ran.code, "--decisions" in ran.err) == (1, True)
+    assert rfod(*on_engine[:-4], tmp_path / "plain", "--fail-above", "0").code == 3
 
 
 def test_score_reads_files_only(rfod: Any, file: Path, table: Path, model: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rfod._cli.app import app
-from rfod._cli.findings import cells_schema, rows_schema
+from rfod._cli.findings import ROW_PROBABILITY, cells_schema, rows_schema
 from rfod._cli.repairing import changes_schema
 from rfod._cli.suspects import scan_cells_schema, scan_rows_schema
 
@@ -42,8 +42,8 @@ def test_every_output_column_is_documented() -> None:
         "Rows of a scan": scan_rows_schema,
         "Cells of a scan": scan_cells_schema,
         "Changes of a repair": changes_schema,
-        "Rows of new data": rows_schema,
-        "Cells of new data": cells_schema,
+        "Rows of new data": lambda key_type: rows_schema(key_type).append(ROW_PROBABILITY),
+        "Cells of new data": lambda key_type: cells_schema(key_type).append(ROW_PROBABILITY),
     }
     for heading, schema_of in schemas.items():
         part, schema = text.partition(f"## {heading}\n")[2].partition("\n## ")[0], schema_of(pa.string())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -88,6 +89,47 @@ def test_contamination_over_all_parts(files: Path, fitted: rfod.RFOD, tmp_path: 
     manifest = distributed.score(fitted, files, tmp_path / "out", contamination=0.1)
     flagged = fitted.detect(mixed_table()).flag(contamination=0.1)
     assert manifest["n_flagged"] == int(flagged.sum()) > 0
+
+
+def test_row_probability_over_all_parts(files: Path, tmp_path: Path) -> None:
+    out, fitted = tmp_path / "out", distributed.fit(files, **FIT, contamination=0.1)
+    options: dict[str, Any] = {"key": "id", "cells": True, "row_probability": True}
+    manifest = distributed.score(fitted, files, out, **options)
+    scores = read_scores(out).sort_by("key")
+    found = fitted.detect(mixed_table())
+    assert scores.column_names == ["row", "key", "score", "p_value", "cells", "row_probability"]
+    np.testing.assert_array_equal(scores["row_probability"].to_numpy(), found.row_probability)
+    assert len(np.unique(found.row_probability)) > 1
+    assert manifest["options"] == options
+    assert manifest["n_flagged"] == int(found.flag().sum())
+    for part in manifest["parts"]:
+        data = (out / part["path"]).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (part["n_bytes"], part["sha256"])
+    times = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    distributed.score(fitted, files, out, **options, top=3)
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    with pytest.raises(OutputError, match="other options"):
+        distributed.score(fitted, files, out, key="id", cells=True)
+
+
+def test_row_probability_goes_on_where_it_stopped(files: Path, fitted: rfod.RFOD, tmp_path: Path) -> None:
+    whole, out, seen = tmp_path / "whole", tmp_path / "out", []
+    options: dict[str, Any] = {"key": "id", "row_probability": True}
+    distributed.score(fitted, files, whole, **options)
+
+    def stop(function: Any, place: str, *shared: Any) -> Any:
+        seen.append(place)
+        if len(seen) == 3:
+            raise OutputError("stopped")
+        return function(place, *shared)
+
+    with pytest.raises(OutputError, match="stopped"):
+        distributed.score(fitted, files, out, engine=FaultyExecutor(Threads(1), "_add_column", stop), **options)
+    assert not (out / "_manifest.json").exists()
+    counting = FaultyExecutor(Threads(2), "", lambda: None)
+    distributed.score(fitted, files, out, engine=counting, **options)
+    assert counting.n_tasks["_score_part"] == 0
+    assert output_digest(out) == output_digest(whole)
 
 
 def test_finished_parts_are_kept(files: Path, fitted: rfod.RFOD, tmp_path: Path) -> None:

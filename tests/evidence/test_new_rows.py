@@ -16,11 +16,15 @@ from typer.testing import CliRunner
 
 import rfod
 from rfod._cli.app import app
+from rfod._cli.inputs import as_model_reads
 from rfod._evidence import bounds, collect
 from rfod._evidence.bounds import bounded, fair_limit
 from rfod._evidence.form import MARKS, fit_form, form_inputs
 from rfod._evidence.profile import Profile
 from rfod._evidence.texts import KeyCounts, TextColumn
+from rfod._io.interface import ReadOptions
+from rfod._io.locations import open_source
+from rfod._io.source import read_all
 from tables import small
 
 KEY = {"order": "identifier"}
@@ -317,3 +321,44 @@ def test_truth_values_of_a_frame_are_those_of_a_file(words, tmp_path):
     texts, truths = model.detect(written).cell_probability, model.detect(table).cell_probability
     np.testing.assert_array_equal(texts, truths)
     assert texts[:, 0].max() < 0.5
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("TRUE", "FALSE"), ("yes", "no"), ("1", "0")])
+def test_truth_values_of_a_file_are_those_of_a_frame(words, tmp_path):
+    """A model of a frame has no words for true and false: those of any file are fine, but no others."""
+    rng = np.random.default_rng(0)
+    gift = rng.random(300) < 0.4
+    table = pd.DataFrame({"gift": gift, "price": np.where(gift, 20.0, 5.0) + rng.normal(size=300).round(2)})
+    small().fit(table).save(tmp_path / "model.rfod")
+    model = rfod.load(tmp_path / "model.rfod")
+    expected = model.detect(table).cell_probability
+    written = np.where(gift, *words).astype(object)
+
+    def judged(texts):
+        table.assign(gift=texts).to_csv(tmp_path / "new.csv", index=False)
+        source = open_source(str(tmp_path / "new.csv"), as_model_reads(model.model_, ReadOptions()))
+        return model.detect(read_all(source).table).cell_probability
+
+    np.testing.assert_array_equal(judged(written), expected)
+    assert expected[:, 0].max() < 0.01
+    numbers = table.assign(gift=gift.astype(int))
+    np.testing.assert_array_equal(model.detect(numbers).cell_probability, expected)
+    written[7] = "treu"
+    found = judged(written)[:, 0]
+    assert found.argmax() == 7
+    assert found[7] > 0.5
+
+
+def test_truth_values_of_a_file_keep_their_words():
+    """One cell is written otherwise than in the file that was learned from."""
+    rng = np.random.default_rng(0)
+    gift = rng.random(300) < 0.4
+    table = pd.DataFrame({"gift": gift, "price": np.where(gift, 20.0, 5.0) + rng.normal(size=300).round(2)})
+    written = table.assign(gift=np.where(gift, "true", "false"))
+    model = small().fit(written)
+    plain = model.detect(written).cell_probability[:, 0]
+    numbers = model.detect(table.assign(gift=gift.astype(float))).cell_probability[:, 0]
+    np.testing.assert_array_equal(numbers, plain)  # which have no words
+    written.loc[7, "gift"] = written.loc[7, "gift"].upper()
+    found = model.detect(written).cell_probability[:, 0]
+    assert found[7] > 0.3 > plain.max()

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from reference import local_fdr as reference
 from rfod import RFOD, ParameterError, scan
-from rfod._model.local_fdr import anomaly_probability, falling_density, ordinary_share, usual_density
+from rfod._model.calibrate import conformal_p_values
+from rfod._model.local_fdr import (
+    RowProbabilities,
+    anomaly_probability,
+    falling_density,
+    ordinary_share,
+    usual_density,
+)
 
 
 def test_density_by_hand():
@@ -84,6 +91,20 @@ def test_probabilities_fall_with_the_p_value(p_values, share):
     found = anomaly_probability(p_values, 19, share)
     assert ((found >= 0) & (found <= 1)).all()
     assert (np.diff(found) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("share", [None, 0.05, 0.4])
+@pytest.mark.parametrize("n_rows", [0, 1, 99, 100, 1000])
+def test_parts_have_the_probabilities_of_the_whole(share, n_rows):
+    generator = np.random.default_rng(n_rows)
+    calibration, scores = np.sort(generator.gamma(2, size=300)), generator.gamma(2.5, size=n_rows).round(2)
+    parts = RowProbabilities(calibration, share)
+    for part in np.array_split(scores, 7):
+        parts.count(part)
+    parts.settle()
+    expected = anomaly_probability(conformal_p_values(scores, calibration), 300, share)
+    np.testing.assert_array_equal(parts.of(scores), expected)
+    np.testing.assert_array_equal(parts.of(scores[:5]), expected[:5])
 
 
 def table(n_rows, n_odd, seed):

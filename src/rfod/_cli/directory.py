@@ -8,6 +8,8 @@ from typing import Any
 import typer
 
 from rfod._cli.console import Reporter, naming
+from rfod._cli.inputs import match_source
+from rfod._decisions.decisions import Decisions
 from rfod._engine.engines import open_engine
 from rfod._engine.scoring import MANIFEST, score_files
 from rfod._findings.findings import Rule
@@ -28,10 +30,13 @@ def score_directory(
     *,
     key: str | None,
     cells: bool,
+    row_probability: bool,
+    decisions: Decisions | None,
     as_json: bool,
     jobs: int,
 ) -> dict[str, Any]:
     """Judge the files of one table and say what was done; returns the manifest."""
+    matched = None if decisions is None else match_source(decisions, open_columnar(table, read_options), reporter)
     source = open_columnar(table, read_options)
     with (
         reporter.stage("scoring"),
@@ -40,7 +45,18 @@ def score_directory(
         terminal_progress(reporter.draws) as progress,
         open_engine(engine, jobs) as executor,
     ):
-        manifest = score_files(model, source, output, executor, rule, key=key, cells=cells, progress=progress)
+        manifest = score_files(
+            model,
+            source,
+            output,
+            executor,
+            rule,
+            key=key,
+            cells=cells,
+            row_probability=row_probability,
+            decisions=matched,
+            progress=progress,
+        )
     if as_json:
         about = {name: value for name, value in manifest.items() if name not in ("inputs", "parts")}
         typer.echo(json.dumps({"source": source.name, "notes": reporter.notes} | about, ensure_ascii=False))

@@ -23,6 +23,8 @@ N_SENTENCES = 3  # per row on the terminal
 N_CELLS = 3  # per row in the table of rows
 FINGERPRINT = pa.field("fingerprint", pa.string())
 """By which a row is found again without a key."""
+ROW_PROBABILITY = pa.field("row_probability", pa.float64())
+"""The last column of `score --row-probability`."""
 
 
 def finding_json(finding: RowExplanation, fingerprint: str | None = None) -> dict[str, Any]:

@@ -32,6 +32,11 @@ def score(
         "stopped. local, ray or the address of a Ray cluster, as in rfod fit.",
     ),
     cells: bool = options.CELLS,
+    row_probability: bool = typer.Option(
+        False,
+        "--row-probability",
+        help="Write a last column, row_probability: how likely the row is anomalous among all rows of its table.",
+    ),
     decisions: str | None = options.DECISIONS,
     csv_safe: bool = options.CSV_SAFE,
     show_rows: int = options.SHOW,
@@ -48,7 +53,8 @@ def score(
 ) -> None:
     """Judge tables with a model; rows are read, judged and written batch by batch.
 
-    Rules that compare all rows (--fdr, --top) are applied per table, at its end; with --engine to all files together.
+    What compares all rows (--fdr, --top, --row-probability) is settled per table, at its end; with --engine for all
+    files together.
 
     Example: rfod score orders.rfod 'new/*.parquet' -o scores/ --cells
     """
@@ -65,6 +71,7 @@ def score(
     from rfod._decisions.decisions import open_decisions
     from rfod._io.interface import InputError
     from rfod._io.locations import expand
+    from rfod._model.local_fdr import RowProbabilities
 
     rule, read_options = choosing.rule(), reading.options(batch_rows)
     shown_as = options.output_format(named_format, as_json)
@@ -75,13 +82,20 @@ def score(
         raise typer.BadParameter("name tables, or give --sql with --db.", param_hint="TABLE")
     if engine is not None and (len(tables or ()) != 1 or output in (None, "-")):
         raise typer.BadParameter("name one table and a directory (-o DIRECTORY).", param_hint="--engine")
-    if decisions is not None and (engine is not None or reading.sql is not None or "-" in (tables or ())):
+    if decisions is not None and (reading.sql is not None or "-" in (tables or ())):
         raise typer.BadParameter(
-            "decisions take a file that is read twice, not stdin, --sql or --engine. Hint: write the table to a file.",
+            "decisions take a file that is read twice, not stdin or --sql. Hint: write the table to a file.",
             param_hint="--decisions",
         )
-    if baseline is not None and engine is not None:
-        raise typer.BadParameter("it does not go with --engine.", param_hint="--baseline")
+    for option, value, reason in (
+        ("--baseline", baseline, "an engine writes no fingerprints, by which findings are recognised"),
+        ("--fail-above-cells", fail_above_cells, "an engine does not count wrong cells"),
+    ):
+        if value is not None and engine is not None:
+            hint = "Hint: leave out --engine; a file or folder of any size is then read batch by batch."
+            raise typer.BadParameter(f"{reason}. {hint}", param_hint=option)
+    if row_probability and output is None:
+        raise typer.BadParameter("it is a column of the output. Hint: add -o FILE.", param_hint="--row-probability")
     opened = open_decisions(decisions)
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
     if baseline is not None and len(places) > 1:
@@ -116,6 +130,8 @@ def score(
             reporter,
             key=key,
             cells=cells,
+            row_probability=row_probability,
+            decisions=opened,
             as_json=as_json,
             jobs=jobs,
         )
@@ -131,7 +147,8 @@ def score(
             matched = match_source(opened, source, reporter)
             source = one_source(place, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
-        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None, known)
+        probabilities = RowProbabilities(fitted.calibration, fitted.anomalous_share) if row_probability else None
+        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None, known, probabilities)
         judge_source(fitted, source, key, answers, reporter, jobs, matched=matched)
         if as_json:
             summaries.append(

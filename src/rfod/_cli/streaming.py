@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
-from rfod._cli.findings import UNUSUAL_ROWS_SHOWN, cells_table, rows_table
+from rfod._cli.findings import ROW_PROBABILITY, UNUSUAL_ROWS_SHOWN, cells_table, rows_table
 from rfod._cli.inputs import check_output
 from rfod._decisions.decisions import Matched
 from rfod._diff.findings import row_fingerprints
@@ -33,6 +33,7 @@ from rfod._io.storage import is_address
 from rfod._io.text import plain_name
 from rfod._io.write import ENDINGS, Write, open_sink
 from rfod._model.executor import Threads
+from rfod._model.local_fdr import RowProbabilities
 from rfod._model.model import JudgedSample, Model
 from rfod._table.table import check_columns
 from rfod.detection import Detection
@@ -93,8 +94,8 @@ class WorstRows:
 class Answers(ExitStack):
     """Takes the answers for the batches of one source, in order, and writes them to a file if there is one.
 
-    A rule that looks at all rows is settled at the end only: until then answers wait in a temporary file beside the
-    target, with what the rule is settled by, and are copied when all is known.
+    A rule that looks at all rows is settled at the end only, and so are `probabilities`: until then answers wait in a
+    temporary file beside the target, with what they are settled by, and are copied when all is known.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Answers(ExitStack):
         csv_safe: bool = False,
         count_wrong: bool = False,
         known: Baseline | None = None,
+        probabilities: RowProbabilities | None = None,
     ) -> None:
         super().__init__()
         self._rule = StreamRule(rule)
@@ -114,7 +116,7 @@ class Answers(ExitStack):
         self._waiting: Any = None
         self._schema = pa.schema([])
         self.worst = WorstRows(n_shown)
-        self._count_wrong, self._known = count_wrong, known
+        self._count_wrong, self._known, self._probabilities = count_wrong, known, probabilities
         self.n_rows = self.n_flagged = self.n_wrong = 0
         self.findings: list[RowExplanation] = []
         """Highest score first; the highest rows where there is no finding."""
@@ -126,6 +128,8 @@ class Answers(ExitStack):
         if self._count_wrong:
             self.n_wrong += int(np.count_nonzero(found.cell_probability >= WRONG))
         self.worst.add(found, batch)
+        if self._probabilities is not None:
+            self._probabilities.count(found.row_scores)
         if self._known is not None and self._known.file.level == "cells":
             self._known.add_cells(found, found.suspects(WRONG))
         elif self._known is not None:
@@ -135,7 +139,8 @@ class Answers(ExitStack):
         table = cells_table(found, np.flatnonzero(candidates)) if self._cells else rows_table(found, candidates)
         if self._write is None:
             self._schema = table.schema
-            self._write = self._wait() if self._rule.rule.needs_all else self._sink(self._output)
+            needs_all = self._rule.rule.needs_all or self._probabilities is not None
+            self._write = self._wait() if needs_all else self._sink(self._output)
         if self._waiting is not None:
             places = table.column("row").to_numpy() - batch.first_row
             for name, values in zip(_SETTLED_BY, (found.row_scores, found.row_p_values, candidates), strict=True):
@@ -143,7 +148,8 @@ class Answers(ExitStack):
         self._write(table)
 
     def _sink(self, output: str) -> Write:
-        return self.enter_context(open_sink(output, self._schema, csv_safe=self._csv_safe))
+        schema = self._schema if self._probabilities is None else self._schema.append(ROW_PROBABILITY)
+        return self.enter_context(open_sink(output, schema, csv_safe=self._csv_safe))
 
     def _wait(self) -> Write:
         output = str(self._output)
@@ -161,6 +167,8 @@ class Answers(ExitStack):
         self.n_flagged = self._rule.n_flagged
         if self._known is not None:
             self._known.settle(self._rule)
+        if self._probabilities is not None:
+            self._probabilities.settle()
         if self._waiting is None:
             return
         self._writer.close()
@@ -175,13 +183,13 @@ class Answers(ExitStack):
         """Only the cells of findings, or all rows with their final flags and the cells of findings in words."""
         _, first, owner = np.unique(table.column("row").to_numpy(), return_index=True, return_inverse=True)
         flagged = pa.array(self._rule.final(*(table.column(name).to_numpy()[first] for name in _SETTLED_BY))[owner])
-        table = table.select(self._schema.names)
+        columns: dict[str, Any] = {name: table.column(name) for name in self._schema.names}
+        if self._probabilities is not None:
+            columns[ROW_PROBABILITY.name] = self._probabilities.of(table.column("row_score").to_numpy())
         if self._cells:
-            return table.filter(flagged)
+            return pa.table(columns).filter(flagged)
         words = pc.if_else(flagged, table.column("cells"), pa.scalar(None, pa.string()))
-        return pa.table(
-            {**dict(zip(table.column_names, table.columns, strict=True)), "flagged": flagged, "cells": words}
-        )
+        return pa.table(columns | {"flagged": flagged, "cells": words})
 
 
 def judge_source(

@@ -66,7 +66,7 @@ def find_cut_off(rule: Rule, model: Model, output: str, parts: Sequence[tuple[st
 
 def _count_within(place: str, column: str, limit: float) -> tuple[int, float]:
     """Rows of one part within a limit, and the outermost of their values."""
-    values = _read(place, column)
+    values = read_part(place, column)
     if column == "p_value":
         inside = values[values <= limit]
         return len(inside), float(inside.max(initial=-np.inf))
@@ -75,9 +75,10 @@ def _count_within(place: str, column: str, limit: float) -> tuple[int, float]:
 
 
 def _highest(place: str, n: int) -> Floats:
-    return np.sort(_read(place, "score"))[-n:]
+    return np.sort(read_part(place, "score"))[-n:]
 
 
-def _read(place: str, column: str) -> Floats:
+def read_part(place: str, column: str) -> Floats:
+    """A column of numbers of one part."""
     filesystem, path = open_storage(place)
     return np.asarray(pq.read_table(path, filesystem=filesystem, columns=[column])[column].to_numpy())

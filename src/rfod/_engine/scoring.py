@@ -7,7 +7,7 @@ import io
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from rfod._decisions.decisions import Matched
 from rfod._engine.cut_off import CutOff, find_cut_off
+from rfod._engine.row_probability import add_row_probability
 from rfod._evidence.stored import save_model
 from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.findings import FIELDS, RARE, Findings, Rule
@@ -49,6 +52,15 @@ class ScoreJob:
     """SHA-256 of the model."""
     key: str | None
     cells: bool
+    row_probability: bool = False
+    decisions: str | None = None
+    """SHA-256 of what was decided."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As parts and the manifest name them; those that 0.2.0 does not know only where they are given."""
+        later = {"row_probability": self.row_probability, "decisions": self.decisions}
+        return {"key": self.key, "cells": self.cells} | {name: value for name, value in later.items() if value}
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,8 @@ def score_files(
     *,
     key: str | None = None,
     cells: bool = False,
+    row_probability: bool = False,
+    decisions: Matched | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Judge all rows of files and write the scores to a directory; parts that are there already are kept.
@@ -92,6 +106,10 @@ def score_files(
         A column that is written beside the scores.
     cells
         Whether to write the unusual cells of each row.
+    row_probability
+        Whether to add how likely each row is anomalous, which is known when all parts are scored.
+    decisions
+        What was decided about cells of the files, which are then read with all their columns.
     progress
         Is told of finished parts.
 
@@ -103,16 +121,24 @@ def score_files(
     match_columns(model.schema, open_table(pa.Table.from_pylist([{}], source.schema)))  # before any task runs
     check_columns(source.schema.names, [key] if key else [], "use as key")
     output = output.rstrip("/")
-    job = ScoreJob(_digest_of_model(model), key, cells)
+    job = ScoreJob(_digest_of_model(model), key, cells, row_probability, _digest_of_decisions(decisions))
     parts = {_name_of(part): part for part in source.parts()}
     if not parts:
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
     kept = _check_directory(output, job, source, parts, executor)
     to_score = [part for name, part in parts.items() if name not in kept]
-    handles = [executor.share(value) for value in (model, source.schema, source.options.batch_rows, job, output)]
+    starts = np.cumsum([0, *(file.n_rows for file in source.files)])
+    shared = (model, source.schema, source.options.batch_rows, job, output, decisions, starts)
+    handles = [executor.share(value) for value in shared]
     scored = executor.map(_score_part, to_score, handles, progress=partial(progress, "scoring"))
     entries = kept | {entry.path: entry for entry in scored}
     in_order = [entries[name] for name in parts]
+    if row_probability:
+        written = add_row_probability(model, [f"{output}/{entry.path}" for entry in in_order], executor, progress)
+        in_order = [
+            replace(entry, n_bytes=n_bytes, sha256=digest)
+            for entry, (n_bytes, digest) in zip(in_order, written, strict=True)
+        ]
     cut_off = find_cut_off(rule, model, output, [(entry.path, entry.n_rows) for entry in in_order], executor)
     manifest = _manifest(job, source, rule, cut_off, in_order)
     remove_leftovers(output)
@@ -127,17 +153,28 @@ def _name_of(part: FilePart) -> str:
 
 def _identity(job: ScoreJob, part: FilePart) -> dict[str, Any]:
     """What a part of the output must have been made from."""
-    return asdict(job) | {"input": part.name, "version": list(part.version), "rows": [part.first_row, part.n_rows]}
+    about = {"model": job.model} | job.options
+    return about | {"input": part.name, "version": list(part.version), "rows": [part.first_row, part.n_rows]}
 
 
 def _score_part(
-    part: FilePart, model: Model, schema: pa.Schema, batch_rows: int, job: ScoreJob, output: str
+    part: FilePart,
+    model: Model,
+    schema: pa.Schema,
+    batch_rows: int,
+    job: ScoreJob,
+    output: str,
+    decisions: Matched | None,
+    starts: NDArray[np.int64],
 ) -> ScoredPart:
-    """Judge the rows of one part and write their scores."""
+    """Judge the rows of one part and write their scores; `starts` are the numbers of the first rows of the files."""
     metadata = {_METADATA: json.dumps(_identity(job, part), sort_keys=True)}
     sink, writer, row = io.BytesIO(), None, part.first_row
     for rows in part.batches(schema, batch_rows):
-        found = detect(model, rows, key=job.key, first_row=row, n_jobs=1)  # a task per core
+        settled = None
+        if decisions is not None:
+            settled = decisions.settle(open_table(rows), starts[part.number] + row + np.arange(rows.num_rows))
+        found = detect(model, rows, key=job.key, first_row=row, n_jobs=1, decisions=settled)  # a task per core
         row += rows.num_rows
         answers: dict[str, Any] = {"row": pa.array(np.arange(row - rows.num_rows, row))}
         if found.labels.keys is not None:
@@ -214,8 +251,8 @@ def _difference(found: Any, wanted: Mapping[str, Any]) -> str:
         return "no part of these scores"
     if found.get("model") != wanted["model"]:
         return "scores by another model"
-    if (found.get("key"), found.get("cells")) != (wanted["key"], wanted["cells"]):
-        return "scores with other options (--key, --cells)"
+    if any(found.get(name) != wanted.get(name) for name in ("key", "cells", "row_probability", "decisions")):
+        return "scores with other options (--key, --cells, --row-probability, --decisions)"
     return f"scores of other rows: {wanted['input']} has changed since"
 
 
@@ -241,7 +278,7 @@ def _made_from(job: ScoreJob, source: ColumnarSource) -> dict[str, Any]:
     return {
         "format": MANIFEST_FORMAT,
         "model": job.model,
-        "options": {"key": job.key, "cells": job.cells},
+        "options": job.options,
         "inputs": [
             {"path": file.name, "n_bytes": file.version[0], "modified_ns": file.version[1], "n_rows": file.n_rows}
             for file in source.files
@@ -268,3 +305,10 @@ def _digest_of_model(model: Model) -> str:
         path = Path(folder) / "model.rfod"
         save_model(model, path)
         return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _digest_of_decisions(decisions: Matched | None) -> str | None:
+    """SHA-256 of the decisions that apply, with their rows."""
+    if decisions is None:
+        return None
+    return hashlib.sha256(repr((decisions.applied, decisions.wherever)).encode()).hexdigest()

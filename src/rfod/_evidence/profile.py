@@ -19,6 +19,7 @@ from rfod._evidence.texts import (
     LETTER_CLASSES,
     Floats,
     Keys,
+    Style,
     TextColumn,
     code_points,
     hash_rows,
@@ -28,9 +29,11 @@ from rfod._evidence.texts import (
 from rfod._evidence.votes import SCREENED_COLUMNS, Determinant, fit_votes
 from rfod._model.judged import JudgedTable
 from rfod._model.model import JudgedCells, Model
+from rfod._table.columns import Column
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.base import ColumnFormat
 from rfod._table.table import Table
+from rfod._table.values import Family
 
 MOSTLY_NUMBERS = 0.7  # share of the values of a column from which on it is one of numbers
 RESIDUAL_ROWS = 20_000  # that the residuals of a column are measured on
@@ -142,8 +145,18 @@ def read_written(table: Table, names: tuple[str, ...], judged: JudgedTable) -> W
 
 def read_new(table: Table, profile: Profile, judged: JudgedTable) -> WrittenTable:
     """The columns of another table, read as those of the profile were."""
-    columns = read_texts(table, profile.names, known=profile.columns)
+    modelled = {column.name: column for column in judged.model.schema.columns}
+    known = [_style(column, modelled.get(column.name)) for column in profile.columns]
+    columns = read_texts(table, profile.names, known=known)
     return written_rows(judged.model, columns, judged.encoded, [column.is_number for column in profile.columns])
+
+
+def _style(column: ColumnProfile, modelled: Column | None) -> Style:
+    """How a column was written. A frame has no words for true and false: a model of one takes those of any file."""
+    wordless: tuple[Family, ...] = ("boolean",)
+    if modelled is not None and modelled.arrow_type == "bool":
+        wordless = ("boolean", "number") if modelled.from_text else ("boolean", "number", "text")
+    return Style(column.decimals, column.truth_texts, wordless)
 
 
 def written_rows(

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.kinds.base import MISSING_TEXTS
+from rfod._table.kinds import kind_of
+from rfod._table.kinds.base import MISSING_TEXTS, ColumnFormat, trimmed
 from rfod._table.table import Table
-from rfod._table.values import as_text, by_distinct, family, plain
+from rfod._table.values import Family, as_text, by_distinct, family, plain
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
@@ -77,16 +77,16 @@ class TextColumn:
         return np.append(per_value, blank)[self.codes]
 
 
-class Style(Protocol):
-    """How the values of a column are written."""
+@dataclass(frozen=True)
+class Style:
+    """How the values of a column were written in training."""
 
-    @property
-    def decimals(self) -> int:
-        """Of its numbers."""
-
-    @property
-    def truth_texts(self) -> Mapping[bool, str]:
-        """Its words for true and false."""
+    decimals: int
+    """Of its numbers."""
+    truth_texts: Mapping[bool, str]
+    """Its words for true and false."""
+    wordless: tuple[Family, ...]
+    """Values of these families are truth values that need not be in its words, and are put into them."""
 
 
 def read_texts(
@@ -125,9 +125,8 @@ def _as_in_training(values: pa.ChunkedArray, style: Style) -> pa.ChunkedArray:
     """Whole numbers without decimals where the training table has none, and with them where it has: a frame makes
     floats of whole numbers as soon as one is missing. Truth values in the words of the training table."""
     decimals = style.decimals
-    if pa.types.is_boolean(values.type):
-        words = style.truth_texts
-        return by_distinct(values, lambda truth: words.get(truth, str(truth)), pa.large_string())
+    if family(values.type) in style.wordless:
+        return _in_words(values, style.truth_texts)
     if decimals == 0 and pa.types.is_floating(values.type):
         return by_distinct(
             values, lambda number: str(int(number) if number.is_integer() else number), pa.large_string()
@@ -135,6 +134,20 @@ def _as_in_training(values: pa.ChunkedArray, style: Style) -> pa.ChunkedArray:
     if decimals > 0 and pa.types.is_integer(values.type):
         return values.cast(pa.float64(), safe=False)
     return values
+
+
+def _in_words(values: pa.ChunkedArray, words: Mapping[bool, str]) -> pa.ChunkedArray:
+    """Truth values, also written as text or as 0 and 1, in these words; other values as they are written."""
+    if family(values.type) == "text":
+        written = values.cast(pa.large_string())
+        truths = kind_of("boolean").parse(trimmed(written), ColumnFormat("boolean"))
+    else:
+        written, truths = as_text(values), values
+
+    def word_of(value: bool | float) -> str | None:
+        return words.get(bool(value), str(bool(value))) if value in (0, 1) else None
+
+    return pc.coalesce(by_distinct(truths, word_of, pa.large_string()), written)
 
 
 def code_points(texts: Sequence[str]) -> NDArray[np.uint32]:

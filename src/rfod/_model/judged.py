@@ -112,9 +112,7 @@ class JudgedTable:
         """(rows): how likely each row of a table that is not the model's own is anomalous, among the rows of the table;
         `share` is that of the anomalous rows, by default the `contamination` of the fit, or estimated."""
         assert not self.is_own
-        contamination = self.model.params["contamination"]
-        if share is None and contamination != "auto":
-            share = float(contamination)
+        share = self.model.anomalous_share if share is None else share
         return anomaly_probability(self.score_p_values, len(self.model.calibration), share)
 
     @cached_property

@@ -201,6 +201,12 @@ class Model:
         return self.sample.reference(self.columns)
 
     @property
+    def anomalous_share(self) -> float | None:
+        """Share of the rows to judge that are anomalous, where the fit was given one (`contamination`)."""
+        contamination = self.params["contamination"]
+        return None if contamination == "auto" else float(contamination)
+
+    @property
     def n_bytes(self) -> int:
         """Memory of the forests."""
         arrays = [value for forest in self.forests for value in vars(forest.trees).values()]
