@@ -5,7 +5,8 @@
 
 Each family of tables is judged by heads that have not seen it, and the results are printed and kept; the probabilities
 so found also calibrate the heads that are learned from all tables and written as arrays with --to. --heads keeps the
-heads of each fold, for benchmarks on tables that they have not seen, and takes those that a folder has already.
+heads of each fold and of all tables, for benchmarks on tables that they have not seen, and takes those that a folder
+has already.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ TABLE_SIGNS = [*CELL_SIGNS, *(int(name == "between") for name in ORDER_INPUTS)]
 TABLE_SIGNS += [int(name == "first") for name in SUSPECT_INPUTS]
 VERSION = "3"  # of the decision; every output names it
 SCREEN_SIZE, CELL_SIZE, TABLE_SIZE = (40, 16, 0.25), (240, 16, 0.1), (420, 20, 0.08)  # trees, leaves, learning rate
+ALL = "_all"  # in place of the number of a fold
 CALIBRATED_FROM = 0.05  # probability of the cells that the calibration is fitted on
 N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 GOVERNMENT = ("dependency", "outlier", "typo", "mixed")
@@ -223,10 +225,20 @@ def left_out_heads(folder: Path) -> dict[str, Decision]:
     return {family: decisions[k] for family, k in fold_of.items()}
 
 
-def kept_heads(folder: Path, k: int) -> Decision:
-    """The heads of one fold, not calibrated."""
+def kept_heads(folder: Path, k: int | str) -> Decision:
+    """The heads of one fold, or of all tables, not calibrated."""
     with np.load(folder / f"fold{k}.npz") as arrays:
         return Decision(*(trees_from(arrays, head) for head in HEADS), version="")
+
+
+def learn_from_all(versions: list[Version], keep: Path | None) -> Decision:
+    """The heads of all versions, not calibrated; kept and taken as those of a fold are."""
+    if keep is not None and (keep / f"fold{ALL}.npz").exists():
+        return kept_heads(keep, ALL)
+    decision = learn(versions)
+    if keep is not None:
+        save(decision, keep, {"fold": ALL}, f"fold{ALL}")
+    return decision
 
 
 def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], Decision]:
@@ -326,10 +338,10 @@ def main() -> None:
     versions = load(options.corpus, options.inputs)
     print(f"{len(versions)} versions")
     calibration = (1.0, 0.0)
+    if options.heads:
+        options.heads.mkdir(parents=True, exist_ok=True)
     if options.folds:
         fold = folds_of(versions, options.folds)
-        if options.heads:
-            options.heads.mkdir(parents=True, exist_ok=True)
         judged = cross_judge(versions, fold, options.processes, options.heads)
         chances = [table for _, table, _ in judged]
         calibration = fit_calibration(versions, chances)
@@ -350,7 +362,7 @@ def main() -> None:
             content = {"machine": record.machine(), **record.commit(), "folds": options.folds}
             record.write_json(options.results, content | {"calibration": calibration, "heads": found})
     if options.to:
-        decision = learn(versions)
+        decision = learn_from_all(versions, options.heads)
         decision = replace(decision, table=calibrated(decision.table, *calibration))
         save(decision, options.to, card_of(versions) | {"calibration": calibration})
         print((options.to / "decision.npz").stat().st_size)
