@@ -57,8 +57,8 @@ SHARE_DIRTY = 0.01
 CACHE = record.RESULTS / "cells_cache.jsonl"
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "src" / "rfod"
-ENGINE = ("_forest", "_run", "_score", "_table", "detection.py", "model.py")
-ERRORS = [SOURCE / "_check" / "errors.py", SOURCE / "_check" / "inject.py", HERE / "cell_measures.py"]
+ENGINE = ("_forest", "_model", "_table")
+ERRORS = [SOURCE / "_check" / "errors.py", HERE / "wrong_cells.py", HERE / "cell_measures.py"]
 DENSITY = [HERE / "cell_matrix.py", HERE / "cell_density.py", HERE / "environments" / "worker.py"]
 CAPS = {
     "train_rows": cell_density.TRAIN_ROWS,
@@ -159,7 +159,7 @@ def _content(arguments: argparse.Namespace, results: list[dict[str, Any]]) -> di
         content = json.loads(arguments.output.read_text(encoding="utf-8"))
         kept = [line for line in content["results"] if _group(line["method"]) not in arguments.groups]
         results = kept + results
-    for group in sorted({"conformal", "lace", "ARF"} & set(arguments.groups)):
+    for group in sorted(arguments.groups):
         content[group] = this_run | (CAPS if group in ("lace", "ARF") else {})
     return content | {"results": results}
 
