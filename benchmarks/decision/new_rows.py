@@ -29,7 +29,7 @@ from benchmarks.decision.tables import DirtyTable, dirty_tables
 from benchmarks.decision.train import left_out_heads
 from benchmarks.record import RESULTS, commit, machine, write_json
 from rfod._cli.inputs import as_model_reads
-from rfod._evidence.decision import Decision, load_decision
+from rfod._evidence.decision import LearnedDecision, load_decision
 from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_source
 from rfod._io.source import read_all
@@ -84,7 +84,7 @@ def _differs(given: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return given.apply(lambda column: column.str.strip()) != right.apply(lambda column: column.str.strip())
 
 
-def measured(held_out: list[HeldOut], by_family: dict[str, Decision]) -> dict[str, Any]:
+def measured(held_out: list[HeldOut], by_family: dict[str, LearnedDecision]) -> dict[str, Any]:
     """Per sort of table the means over tables, precision at 0.9 pooled, and per table."""
     tables: list[dict[str, Any]] = []
     pooled: dict[str, list[int]] = {}

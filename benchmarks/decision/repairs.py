@@ -31,7 +31,7 @@ from benchmarks import record
 from benchmarks.decision.extract import file_of, make_files, scanned
 from benchmarks.decision.train import as_arrays, calibrated, folds_of, left_out_heads
 from rfod._evidence.collect import collect
-from rfod._evidence.decision import Decision, load_decision
+from rfod._evidence.decision import LearnedDecision, load_decision
 from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._forest.boosted import BoostedTrees
@@ -50,7 +50,7 @@ def proposals_of(heads: Path | None, version: dict[str, Any], folder: Path) -> d
     return {"n_wrong": n_wrong} | _proposals(found, known, clean)
 
 
-def _left_out(folder: Path, family: str) -> Decision:
+def _left_out(folder: Path, family: str) -> LearnedDecision:
     """The heads that have not seen a family, calibrated as those of the package are."""
     heads = left_out_heads(folder)[family]
     card = json.loads(files("rfod._evidence").joinpath("decision.json").read_text(encoding="utf-8"))

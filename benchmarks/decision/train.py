@@ -30,7 +30,7 @@ from benchmarks import record
 from benchmarks.decision.extract import file_of
 from benchmarks.decision.measure import print_measures
 from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
-from rfod._evidence.decision import FIELDS, HEADS, SCREENED, Decision, suspects_of, trees_from
+from rfod._evidence.decision import FIELDS, HEADS, SCREENED, LearnedDecision, suspects_of, trees_from
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
 
@@ -143,7 +143,7 @@ def as_arrays(learner: HistGradientBoostingClassifier) -> BoostedTrees:
     )
 
 
-def learn(versions: list[Version], seed: int = 0) -> Decision:
+def learn(versions: list[Version], seed: int = 0) -> LearnedDecision:
     """The three heads. The table head sees first probabilities of cell heads that were learned without the family."""
     rng = np.random.default_rng(seed)
     flat = [version.inputs.reshape(-1, len(CELL_INPUTS)) for version in versions]
@@ -184,7 +184,7 @@ def learn(versions: list[Version], seed: int = 0) -> Decision:
         for rows, w, places, size in zip(table_rows, wrong, picked, sizes, strict=True)
     ]
     table = fit_head(table_parts, weights, TABLE_SIGNS, TABLE_SIZE)
-    return Decision(screen, cell, table, version="")
+    return LearnedDecision(screen, cell, table, version="")
 
 
 def folds_of(versions: list[Version], n_folds: int) -> NDArray[np.intp]:
@@ -218,20 +218,20 @@ def cross_judge(
     return [judged[place] for place in range(len(versions))]
 
 
-def left_out_heads(folder: Path) -> dict[str, Decision]:
+def left_out_heads(folder: Path) -> dict[str, LearnedDecision]:
     """By family, the heads of the fold that left it out, as `--heads` kept them."""
     fold_of = json.loads((folder / "folds.json").read_text())
     decisions = [kept_heads(folder, k) for k in range(max(fold_of.values()) + 1)]
     return {family: decisions[k] for family, k in fold_of.items()}
 
 
-def kept_heads(folder: Path, k: int | str) -> Decision:
+def kept_heads(folder: Path, k: int | str) -> LearnedDecision:
     """The heads of one fold, or of all tables, not calibrated."""
     with np.load(folder / f"fold{k}.npz") as arrays:
-        return Decision(*(trees_from(arrays, head) for head in HEADS), version="")
+        return LearnedDecision(*(trees_from(arrays, head) for head in HEADS), version="")
 
 
-def learn_from_all(versions: list[Version], keep: Path | None) -> Decision:
+def learn_from_all(versions: list[Version], keep: Path | None) -> LearnedDecision:
     """The heads of all versions, not calibrated; kept and taken as those of a fold are."""
     if keep is not None and (keep / f"fold{ALL}.npz").exists():
         return kept_heads(keep, ALL)
@@ -241,7 +241,7 @@ def learn_from_all(versions: list[Version], keep: Path | None) -> Decision:
     return decision
 
 
-def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], Decision]:
+def _judge_fold(k: int) -> tuple[dict[int, tuple[NDArray[Any], ...]], LearnedDecision]:
     began = time.perf_counter()
     versions, fold, heads = _SHARED["versions"], _SHARED["fold"], _SHARED["heads"]
     if heads is not None and (heads / f"fold{k}.npz").exists():
@@ -284,7 +284,7 @@ def hash_of(text: str) -> int:
     return int.from_bytes(__import__("hashlib").sha256(text.encode()).digest()[:4], "big")
 
 
-def judge(decision: Decision, version: Version) -> tuple[NDArray[Any], ...]:
+def judge(decision: LearnedDecision, version: Version) -> tuple[NDArray[Any], ...]:
     """First probabilities, those with context, and those with context had the rows been shuffled: (columns, rows)."""
     inputs = version.inputs.astype(np.float32)
     first = decision.first(inputs)
@@ -292,7 +292,7 @@ def judge(decision: Decision, version: Version) -> tuple[NDArray[Any], ...]:
     return first, *(decision.with_context(inputs, order.astype(np.float32), version.codes, first) for order in orders)
 
 
-def save(decision: Decision, folder: Path, card: dict[str, Any], name: str = "decision") -> None:
+def save(decision: LearnedDecision, folder: Path, card: dict[str, Any], name: str = "decision") -> None:
     """The heads as arrays, and the card."""
     arrays: dict[str, Any] = {}
     for head in HEADS:

@@ -29,7 +29,7 @@ BATCH_CELLS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class LearnedDecision:
     """The learned heads, and the version that every output names."""
 
     screen: BoostedTrees
@@ -80,10 +80,10 @@ def trees_from(arrays: Any, head: str) -> BoostedTrees:
 
 
 @cache
-def load_decision() -> Decision:
+def load_decision() -> LearnedDecision:
     """The decision that comes with the package."""
     folder = files("rfod._evidence")
     with folder.joinpath("decision.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         screen, cell, table = (trees_from(arrays, head) for head in HEADS)
     card = json.loads(folder.joinpath("decision.json").read_text(encoding="utf-8"))
-    return Decision(screen, cell, table, card["version"])
+    return LearnedDecision(screen, cell, table, card["version"])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
-from rfod._evidence.decision import Decision, load_decision, suspects_of
+from rfod._evidence.decision import LearnedDecision, load_decision, suspects_of
 from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
@@ -87,7 +87,7 @@ class CellProbabilities:
         self._judged, self._table = judged, table
 
     @cached_property
-    def decision(self) -> Decision:
+    def decision(self) -> LearnedDecision:
         """The learned decision."""
         return load_decision()
 
@@ -214,7 +214,7 @@ class CellProbabilities:
         return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
 
 
-def _judge_column(c: int, collected: Collected, is_own: bool, decision: Decision) -> tuple[Floats, ColumnInputs]:
+def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedDecision) -> tuple[Floats, ColumnInputs]:
     """First probabilities of a column, and its cells that are looked at further."""
     made = collected.inputs.make(c)
     chance = decision.first(made.values)
@@ -222,7 +222,9 @@ def _judge_column(c: int, collected: Collected, is_own: bool, decision: Decision
     return chance, made.take(suspects_of(chance, order))
 
 
-def _judge_in_context(c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: Decision) -> Floats:
+def _judge_in_context(
+    c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: LearnedDecision
+) -> Floats:
     """Probabilities of a column with the context of the table."""
     order = column_order(collected.written, c)
     rows = suspects_of(first[c], order)
