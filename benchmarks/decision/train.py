@@ -45,8 +45,8 @@ N_RIGHT, N_WRONG = 1_200, 500  # cells per version that a head is learned from
 GOVERNMENT = ("dependency", "outlier", "typo", "mixed")
 WEIGHTS = {"package": 1.0, "everyday": 10.0, "real": 4.0} | dict.fromkeys(GOVERNMENT, 20.0)  # when heads are learned
 CALIBRATION_WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(GOVERNMENT, 3.0)
-QUIET = ("clean", "light")  # versions that count double: most tables that people scan are nearly clean
-QUIET_WEIGHT = 2.0
+QUIET = ("clean", "light")  # versions that count more: most tables that people scan are nearly clean
+QUIET_WEIGHT, QUIET_CALIBRATION = 2.0, 4.0  # times as much when heads are learned, and in the calibration
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
@@ -61,10 +61,10 @@ class Version:
     codes: NDArray[np.int32]
     wrong: NDArray[np.bool_]
 
-    def weight(self, weights: dict[str, float]) -> float:
-        """How much the version counts: few tables of a sort count more each, clean ones more than others."""
+    def weight(self, weights: dict[str, float], quiet: float) -> float:
+        """How much the version counts: few tables of a sort count more each, clean ones `quiet` times."""
         sort = "package" if self.record["sort"] == "package" else self.record["table"].partition("_")[0]
-        return weights[sort] * (QUIET_WEIGHT if self.record["version"] in QUIET else 1.0)
+        return weights[sort] * (quiet if self.record["version"] in QUIET else 1.0)
 
     @property
     def training_order(self) -> NDArray[np.float16]:
@@ -149,7 +149,7 @@ def learn(versions: list[Version], seed: int = 0) -> LearnedDecision:
     flat = [version.inputs.reshape(-1, len(CELL_INPUTS)) for version in versions]
     wrong = [version.wrong.ravel() for version in versions]
     sizes = [float(len(cells)) for cells in wrong]
-    weights = [version.weight(WEIGHTS) for version in versions]
+    weights = [version.weight(WEIGHTS, QUIET_WEIGHT) for version in versions]
 
     def parts_of(rows: list[Any], usable: list[NDArray[np.bool_]]) -> list[Any]:
         return [(*sampled(r, w, u, rng), size) for r, w, u, size in zip(rows, wrong, usable, sizes, strict=True)]
@@ -260,7 +260,7 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weight = version.weight(CALIBRATION_WEIGHTS) / version.wrong.size**0.5
+        weight = version.weight(CALIBRATION_WEIGHTS, QUIET_CALIBRATION) / version.wrong.size**0.5
         weights.append(np.full(int(used.sum()), weight))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
