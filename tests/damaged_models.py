@@ -106,7 +106,7 @@ def no_models(members: Members) -> Iterator[tuple[str, bytes]]:
     def header(name: str, change: Callable[[dict[str, Any]], Any]) -> tuple[str, bytes]:
         return f"header: {name}", with_header(members, change)
 
-    yield header("future version", lambda h: h.update(format_version=2))
+    yield header("future version", lambda h: h.update(format_version=3))
     yield header("version 0", lambda h: h.update(format_version=0))
     yield header("version true", lambda h: h.update(format_version=True))
     yield header("version text", lambda h: h.update(format_version="1"))

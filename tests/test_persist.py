@@ -128,12 +128,20 @@ def test_the_file_is_json_and_plain_arrays(path):
         assert names[0] == "model.json"
         header = json.loads(archive.read("model.json"))
         assert header["format"] == "rfod model"
-        assert header["format_version"] == 1
+        assert header["format_version"] == 2
         assert set(header["checksums"]) == {Path(name).stem for name in names[1:]}
         for name in names[1:]:
             with archive.open(name) as member:
                 assert not np.load(member, allow_pickle=False).dtype.hasobject
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_the_largest_numbers_come_back(tmp_path):
+    values = np.random.default_rng(0).uniform(-9e149, 9e149, (600, 2))
+    detector = small(n_estimators=4).fit(values)
+    detector.save(tmp_path / "large.rfod")
+    loaded = rfod.load(tmp_path / "large.rfod")
+    np.testing.assert_array_equal(loaded.score_samples(values), detector.score_samples(values))
 
 
 def test_newer_formats_ask_for_an_upgrade(path):

@@ -54,8 +54,9 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     max_bins : int in 2..255, default 255
         Bins per numeric column; also the most categories of a column that are distinguished as predictors.
     fitness : "robust" or "plain", default "robust"
-        How a tree of a numeric column is scored on rows it has not seen: by R² in which a residual counts as half of
-        the column's quantile range at most, so that one absurd value does not choose the trees; or by plain R².
+        How a tree of a numeric column is scored on rows it has not seen: by R² in which a residual counts as the range
+        between the column's alpha and 1 - alpha quantiles at most, so that one absurd value does not choose the trees
+        (where these are equal, as between the extremes); or by plain R².
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.
@@ -107,7 +108,7 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
     @classmethod
     def as_published(cls, **changes: Any) -> RFOD:
         """A detector by the paper's letter: its row score, raw uncertainty, all columns as predictors and per node,
-        leaves of one row and all rows per tree; `changes` are other parameters."""
+        leaves of one row, all rows per tree, plain R²; `changes` are other parameters."""
         return cls(**AS_PUBLISHED | changes)
 
     @classmethod

@@ -47,7 +47,10 @@ def changes(ran: Any, status: str) -> list[dict[str, Any]]:
 
 def test_model_judges_to_the_same_scores(kept: Path) -> None:
     expected = json.loads((kept / "judged.json").read_text(encoding="utf-8"))
-    found = package.load(kept / "orders.rfod").detect(read(kept / "new.csv"))
+    model = package.load(kept / "orders.rfod")
+    if kept.name == "0.2.0":
+        assert model.fitness == "plain"  # as it was fitted
+    found = model.detect(read(kept / "new.csv"))
     assert list(found.columns) == expected["columns"]
     for name in ("row_scores", "row_p_values", "cell_scores", "surprise"):
         wanted = np.array(expected[name], dtype=np.float64)  # null becomes NaN
@@ -110,12 +113,15 @@ def test_findings_of_scans_are_a_baseline(kept: Path, rfod: Any, name: str) -> N
 
 @pytest.mark.parametrize("name", SCORES)
 def test_findings_of_scores_are_a_baseline(kept: Path, rfod: Any, name: str) -> None:
-    """The scores are the same, so the rows with the four highest are not new."""
+    """The scores are the same, so the rows with the four highest are not new; a later decision may call fewer cells
+    wrong."""
     options = ("--key", "order_id", "--top", "4", "--jobs", "1", "--baseline", kept / name, "--json")
     ran = rfod("score", kept / "orders.rfod", kept / "new.csv", *options)
     assert ran.code == 0, ran.err
     baseline = json.loads(ran.out)["baseline"]
-    assert (baseline["n_new"], baseline["n_known"]) == (0, SCORES[name])
+    assert baseline["n_new"] == 0
+    assert 1 <= baseline["n_known"] <= SCORES[name]
+    assert baseline["n_known"] == SCORES[name] or name == "score-cells.csv"
 
 
 def test_log_of_a_repair_is_read(kept: Path, rfod: Any, tmp_path: Path) -> None:

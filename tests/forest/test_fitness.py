@@ -41,7 +41,7 @@ def in_order(forest):
 
 
 @settings(max_examples=60)
-@given(cases(any_target, max_features=(None, 1)), st.sampled_from([math.inf, 0.1, 1.0, 5.0]))
+@given(cases(any_target, max_features=(None, 1)), st.sampled_from([math.inf, 0.0, 0.1, 1.0, 5.0]))
 def test_fitness_is_measured_out_of_bag(case, most_residual):
     case = replace(case, target=replace(case.target, most_residual=most_residual))
     forest = case.forest()
@@ -131,7 +131,7 @@ def test_r_squared(rows):
         np.testing.assert_allclose(found, r2_score(observed, predicted), rtol=1e-9, atol=1e-9)
 
 
-@given(pairs, st.sampled_from([0.5, 2.0, 1e9]))
+@given(pairs, st.sampled_from([0.0, 0.5, 2.0, 1e9]))
 def test_robust_fitness(rows, most_residual):
     observed, predicted = np.array(rows).reshape(-1, 2).T
     found = coefficient_of_determination(observed, predicted, most_residual)

@@ -59,12 +59,34 @@ def test_calibration_rows_keep_their_trees(monkeypatch):
     assert all(0 < len(model.columns[j].offsets) <= 60 for j in (0, 2))
 
 
-def test_one_absurd_value_does_not_choose_the_trees():
+def with_one_far_value():
     rng = np.random.default_rng(0)
     x = rng.normal(size=600)
-    table = pd.DataFrame({"x": x, "y": 2 * x + rng.normal(size=600) / 10})
-    table.loc[17, "y"] = 1e4
+    table = pd.DataFrame({"x": x, "z": rng.normal(size=600), "y": 2 * x + rng.normal(size=600) / 10})
+    table.loc[17, "y"] = 40
+    return table
+
+
+@pytest.mark.parametrize("fitness", ["robust", "plain"])
+def test_one_far_value_does_not_choose_the_trees(fitness):
+    """By plain R² all kept trees have it in their bags, where it is no error."""
+    model = RFOD(random_state=0, fitness=fitness).fit(with_one_far_value()).model_
+    in_bag = model.forests[2].bags(model.seed, np.arange(600), 600)[:, 17] > 0
+    assert in_bag.all() == (fitness == "plain")
+
+
+def test_one_far_value_is_judged():
+    table = with_one_far_value()
     found = RFOD(random_state=0).fit_detect(table)
-    assert abs(found.expected.loc[17, "y"] - 2 * x[17]) < 1  # some of the kept trees have not seen it
+    assert abs(found.expected.loc[17, "y"] - 2 * table.loc[17, "x"]) < 1
     assert found.row_scores.argmax() == 17
-    assert found.judged.model.fitness[1] > 0.9
+    plain = RFOD(random_state=0, fitness="plain").fit_detect(table)
+    assert np.isnan(plain.expected.loc[17, "y"])
+
+
+def test_fitness_of_noise_near_the_ends_of_its_range():
+    """Residuals that count as less than the range would make guessing look better than it is."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame({name: rng.choice([1.0, 1.5, 2.0], 1000) for name in "abc"})
+    fitted = RFOD(random_state=0, column_types=dict.fromkeys("abc", "numeric")).fit(noise)
+    assert max(forest.fitness for forest in fitted.forests_.values()) < 0.05

@@ -13,8 +13,8 @@ def r_squared(observed, predicted, most_residual=math.inf):
         return math.nan
     mean = math.fsum(observed) / len(observed)
     deviation = math.fsum(min(abs(value - mean), most_residual) ** 2 for value in observed)
-    if len(set(observed)) == 1:
-        return 1.0 if list(observed) == list(predicted) else 0.0
+    if len(set(observed)) == 1 or most_residual == 0:
+        return 1.0 if list(observed) == list(predicted) or most_residual == 0 else 0.0
     errors = [min(abs(a - b), most_residual) ** 2 for a, b in zip(observed, predicted, strict=True)]
     return 1 - math.fsum(errors) / deviation
 

@@ -17,7 +17,6 @@ from rich.text import Text
 from rfod._cli.console import shown
 from rfod._io.source_stats import read_stats
 from rfod._model.model import Model, summarise_forests
-from rfod._model.persist import FORMAT_VERSION
 from rfod.params import Params
 
 _WIDE = 120
@@ -110,8 +109,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "file_bytes": Path(path).stat().st_size,
         "tree_bytes": model.n_bytes,
         "n_leaves": sum(forest.n_leaves for forest in forests.values()),
-        "format_version": FORMAT_VERSION,
-        "rfod_version": _written_by(path),
+        **_written_as(path),
         "params": {
             name: value
             for name, value in model.params.items()
@@ -164,6 +162,8 @@ def _short(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
-def _written_by(path: str) -> str:
+def _written_as(path: str) -> dict[str, Any]:
+    """Format of the file, and the version of rfod that wrote it."""
     with zipfile.ZipFile(path) as archive:
-        return str(json.loads(archive.read("model.json")).get("rfod_version"))[:20]
+        header = json.loads(archive.read("model.json"))
+    return {"format_version": header["format_version"], "rfod_version": str(header.get("rfod_version"))[:20]}

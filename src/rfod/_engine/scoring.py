@@ -308,7 +308,9 @@ def _digest_of_model(model: Model) -> str:
 
 
 def _digest_of_decisions(decisions: Matched | None) -> str | None:
-    """SHA-256 of the decisions that apply, with their rows."""
+    """SHA-256 of what the decisions that apply say, with their rows; notes and times do not count."""
     if decisions is None:
         return None
-    return hashlib.sha256(repr((decisions.applied, decisions.wherever)).encode()).hexdigest()
+    rows = [(one.row, one.decision.column, one.decision.kind, one.decision.value) for one in decisions.applied]
+    everywhere = [(decision.column, decision.wherever) for decision, _ in decisions.wherever]
+    return hashlib.sha256(repr((sorted(rows, key=repr), everywhere)).encode()).hexdigest()

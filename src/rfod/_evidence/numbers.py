@@ -17,6 +17,7 @@ MARGIN_INPUTS = ("tail", "log_tail", "isolation", "rare_sign", "far_from_zero")
 RESIDUAL_INPUTS = ("residual", "log_residual", "unit", "residual_tail", "relative", "dominance")
 N_QUANTILES = 257
 N_EXTREMES = 64  # values kept at each end
+UNKNOWN_NORM = 1e153  # of residuals, where there are too few; beyond that of any table, so that none dominates
 FACTORS = (10.0, 100.0, 1000.0, 2.54, 1.609344, 0.45359237)
 """Units that are mistaken for each other: powers of ten, inches, miles, pounds."""
 
@@ -120,7 +121,7 @@ class ResidualScale:
     plain_fitness: float
     """R²: one absurd value takes it from 1 to 0, where `fitness` stays."""
     norm: float
-    """Root of the sum of all squared residuals."""
+    """Root of the sum of the squared residuals, none counted as less than typical."""
 
 
 def _ratio(residual: Floats, spread: Floats, typical: float) -> Floats:
@@ -131,7 +132,7 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     """The residuals of training cells, judged out of bag."""
     known = np.isfinite(values) & np.isfinite(expected)
     if np.count_nonzero(known) < 10:
-        return ResidualScale(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+        return ResidualScale(0.0, 0.0, 0.0, 1.0, 0.0, UNKNOWN_NORM)
     values, spread = values[known], np.nan_to_num(spread[known])
     residual = np.abs(values - expected[known])
     deviation = float(np.median(np.abs(values - np.median(values))))
@@ -142,7 +143,8 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     rate = np.log10(0.2 / 0.05) / max(float(end - start), 0.05)
     fitness = 1 - float(np.median(residual)) / deviation if deviation > 0 else 0.0
     norm, around_mean = _norm(residual), _norm(values - values.mean())
-    plain = max(-1.0, 1 - (norm / around_mean) ** 2) if around_mean > 0 else 0.0
+    plain = max(-1.0, 1 - min(norm / around_mean, 2.0) ** 2) if around_mean > 0 else 0.0
+    norm = min(max(norm, typical * len(values) ** 0.5), UNKNOWN_NORM)
     return ResidualScale(typical, max(0.0, fitness), float(start), float(min(rate, 10.0)), plain, norm)
 
 

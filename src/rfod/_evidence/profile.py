@@ -153,10 +153,10 @@ def read_new(table: Table, profile: Profile, judged: JudgedTable) -> WrittenTabl
 
 def _style(column: ColumnProfile, modelled: Column | None) -> Style:
     """How a column was written. A frame has no words for true and false: a model of one takes those of any file."""
-    wordless: tuple[Family, ...] = ("boolean",)
+    truth_families: tuple[Family, ...] = ("boolean",)
     if modelled is not None and modelled.arrow_type == "bool":
-        wordless = ("boolean", "number") if modelled.from_text else ("boolean", "number", "text")
-    return Style(column.decimals, column.truth_texts, wordless)
+        truth_families = ("boolean", "number") if modelled.from_text else ("boolean", "number", "text")
+    return Style(column.decimals, column.truth_texts, truth_families)
 
 
 def written_rows(

@@ -198,7 +198,7 @@ class Repairs:
                 and column.model_column.kind == "numeric"
             ):
                 expected, spread = cells.expected[column.j][rows], cells.spread_or_share[rows, column.j]
-                found = residual_inputs(known.residuals, values, expected, spread, True)
+                found = residual_inputs(known.residuals, values, expected, spread, is_own=True)
                 residual[is_number] = found[is_number, 0]
         return residual, tail
 

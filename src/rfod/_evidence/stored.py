@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rfod._evidence.bounds import LONGEST_TEXT, MOST_GROUPS, MOST_KEYS, MOST_PAIRS, MOST_TEXTS, spelt
 from rfod._evidence.form import MARKS, FormProfile
-from rfod._evidence.numbers import N_EXTREMES, N_QUANTILES, NumberProfile, ResidualScale
+from rfod._evidence.numbers import N_EXTREMES, N_QUANTILES, UNKNOWN_NORM, NumberProfile, ResidualScale
 from rfod._evidence.profile import FACTS, ColumnProfile, Profile
 from rfod._evidence.regularities import MOST_RULES, Regularity, RuleKind
 from rfod._evidence.spelling import SpellingProfile, Vocabulary
@@ -62,7 +62,7 @@ FIELDS = {
     "numbers.lowest": Field(np.float64, ("lowest",), -_LARGEST, _LARGEST, "strict"),
     "numbers.n_highest": Field(np.int64, ("measured",), 1, N_EXTREMES, lengths_of=("highest",)),
     "numbers.highest": Field(np.float64, ("highest",), -_LARGEST, _LARGEST, "strict"),
-    "numbers.residuals": Field(np.float64, ("judged", "residual"), -_LARGEST, _LARGEST),  # 0: no forest of numbers
+    "numbers.residuals": Field(np.float64, ("judged", "residual"), -_LARGEST, UNKNOWN_NORM),  # 0: no forest of numbers
     "votes.n_determinants": Field(np.int64, ("judged",), 0, MOST_DETERMINANTS, lengths_of=("determinants",)),
     "votes.columns": Field(np.int64, ("determinants", "determining"), -1, 2**31),  # one or two, -1 behind the last
     "votes.agreement": Field(np.float64, ("determinants",), 0, 1),
@@ -242,7 +242,7 @@ def _residuals(found: Floats, place: Keys, model: Model) -> Floats:
     if found.shape[1] == _N_OLD_RESIDUAL:
         fitness = dict(zip((column.name for column in model.schema.columns), model.fitness.tolist(), strict=True))
         plain = [np.clip(np.nan_to_num(fitness.get(model.schema.names[k], 0.0)), -1, 1) for k in place.tolist()]
-        found = np.column_stack([found, plain, np.full(len(found), _LARGEST)])
+        found = np.column_stack([found, plain, np.full(len(found), UNKNOWN_NORM)])
     require_intact(bool((found[:, [0, 1, 3, 5]] >= 0).all()), "a scale of residuals is negative")
     return found
 

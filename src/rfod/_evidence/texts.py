@@ -85,7 +85,7 @@ class Style:
     """Of its numbers."""
     truth_texts: Mapping[bool, str]
     """Its words for true and false."""
-    wordless: tuple[Family, ...]
+    truth_families: tuple[Family, ...]
     """Values of these families are truth values that need not be in its words, and are put into them."""
 
 
@@ -125,7 +125,7 @@ def _as_in_training(values: pa.ChunkedArray, style: Style) -> pa.ChunkedArray:
     """Whole numbers without decimals where the training table has none, and with them where it has: a frame makes
     floats of whole numbers as soon as one is missing. Truth values in the words of the training table."""
     decimals = style.decimals
-    if family(values.type) in style.wordless:
+    if family(values.type) in style.truth_families:
         return _in_words(values, style.truth_texts)
     if decimals == 0 and pa.types.is_floating(values.type):
         return by_distinct(

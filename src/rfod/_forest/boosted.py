@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rfod._forest.jit import kernel
 
 LEAF = 255  # in place of an input: the node is a leaf, and its limit is its value
-LEAST_ODDS = -500.0  # log-odds; the exponential of less overflows
+LEAST_ODDS = -500.0  # log-odds of practically 0; the exponential of 710 would overflow
 TOGETHER = 32  # rows that go down a tree side by side, so that they do not wait for each other's nodes
 
 

@@ -35,7 +35,8 @@ CALIBRATION_ROWS = 16_384
 CALIBRATION_CELLS = 4_096  # per column, about
 KEPT_ROWS = 4_096  # of the training table, in the model
 INTERVAL_ROWS = 256  # that intervals are calibrated on
-MOST_RESIDUAL = 0.5  # quantile ranges of a column: a larger residual counts as this in its robust fitness
+MOST_RESIDUAL = 1.0  # quantile ranges of a column: a larger residual counts as this in its robust fitness. With half of
+# it, columns of noise that lie near the ends of their range have a fitness of 0.15.
 SHARES_LIMIT = 4_000_000  # numbers in the table of class probabilities that a forest's AUC is computed from
 TASK_DRAWS = 2_000_000  # rows drawn for all trees of a task, about: their buffers are allocated together
 
@@ -146,12 +147,19 @@ class _Fit:
         scale = partial(scores.numeric_range, distance=self.params.distance, alpha=self.params.alpha)
         ranges = [1.0 if target.n_classes else scale(target.values[target.rows]) for target in targets]
         if self.params.fitness == "robust":
-            most = (MOST_RESIDUAL * value_range for value_range in ranges)
-            targets = [replace(target, most_residual=most_of) for target, most_of in zip(targets, most, strict=True)]
+            targets = [self._with_most_residual(target) for target in targets]
         forests = self._grow_forests(targets)
         bags = Bags(forests, targets, self.seed, len(usable))
         rows = EncodedRows(self.encoded, judge.as_block(self.predictors.codes), bags)
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
+
+    def _with_most_residual(self, target: Target) -> Target:
+        """Robust fitness of a target of numbers. The range is AGD's whatever the distance, since that of others may
+        follow one absurd value."""
+        if target.n_classes:
+            return target
+        value_range = scores.numeric_range(target.values[target.rows], "agd", self.params.alpha)
+        return replace(target, most_residual=MOST_RESIDUAL * value_range)
 
     def _grow_forests(self, targets: Sequence[Target]) -> list[Forest]:
         """One pruned forest per target. The trees of a forest are split into tasks if there are few columns."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rfod._evidence.profile import Profile
 
 FORMAT = "rfod model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: rfod 0.2.0, whose trees were kept by plain R²
 
 _LARGEST = 1e151  # values beyond 1e150 count as infinite and reach no leaf
 _MAX, _ABOVE_0 = np.finfo(np.float64).max, 5e-324
@@ -220,11 +220,13 @@ def _checked_header(header: Any, path: str | os.PathLike[str]) -> dict[str, Any]
             f"{os.fspath(path)} has model format {found}, written by rfod {str(header.get('rfod_version'))[:20]}; "
             f"this version reads up to format {FORMAT_VERSION}.\nHint: upgrade rfod."
         )
-    _require(type(found) is int and found == FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
+    _require(type(found) is int and 1 <= found <= FORMAT_VERSION, f"there is no format version {str(found)[:20]}")
     kinds = {"params": dict, "seed": int, "features": list, "checksums": dict, "schema": dict, "evidence": bool}
     for name, kind in kinds.items():
         _require(type(header.get(name)) is kind, f"{name} is not a {kind.__name__}")
     _require(0 <= header["seed"] < 2**63, "the seed is out of range")
+    if found == 1:
+        header["params"].setdefault("fitness", "plain")
     lacking = [name for name in _SCORING if name not in header["params"]]
     _require(not lacking, f"it lacks the parameter {', '.join(lacking)}")
     try:
