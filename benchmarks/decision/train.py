@@ -334,6 +334,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--heads", type=Path, help="folder for the heads of the folds; those that are there are used")
     parser.add_argument("--results", type=Path)
+    parser.add_argument("--note", help="for the card: what else is to be known of how the heads were learned")
     options = parser.parse_args()
     versions = load(options.corpus, options.inputs)
     print(f"{len(versions)} versions")
@@ -364,7 +365,8 @@ def main() -> None:
     if options.to:
         decision = learn_from_all(versions, options.heads)
         decision = replace(decision, table=calibrated(decision.table, *calibration))
-        save(decision, options.to, card_of(versions) | {"calibration": calibration})
+        card = card_of(versions) | {"calibration": calibration}
+        save(decision, options.to, card | ({"note": options.note} if options.note else {}))
         print((options.to / "decision.npz").stat().st_size)
 
 
