@@ -55,8 +55,8 @@ class RFOD(OutlierMixin, BaseEstimator, ParamFields):
         Bins per numeric column; also the most categories of a column that are distinguished as predictors.
     fitness : "robust" or "plain", default "robust"
         How a tree of a numeric column is scored on rows it has not seen: by R² in which a residual counts as the range
-        between the column's alpha and 1 - alpha quantiles at most, so that one absurd value does not choose the trees
-        (where these are equal, as between the extremes); or by plain R².
+        between the column's 2 and 98 % quantiles at most, so that one absurd value does not choose the trees (where
+        these are equal, that between its extremes); or by plain R².
     uncertainty : "scaled" or "raw", default "scaled"
         Whether the spread of the trees is put in the unit of the cell score before it becomes a weight, or taken in
         the unit of the column, as the paper has it.

@@ -154,11 +154,10 @@ class _Fit:
         return tuple(map(ColumnForest, self.columns, forests, ranges)), rows
 
     def _with_most_residual(self, target: Target) -> Target:
-        """Robust fitness of a target of numbers. The range is AGD's whatever the distance, since that of others may
-        follow one absurd value."""
+        """Robust fitness of a target of numbers, whatever distance and alpha its cells are scored with."""
         if target.n_classes:
             return target
-        value_range = scores.numeric_range(target.values[target.rows], "agd", self.params.alpha)
+        value_range = scores.numeric_range(target.values[target.rows], "agd", Params.alpha)
         return replace(target, most_residual=MOST_RESIDUAL * value_range)
 
     def _grow_forests(self, targets: Sequence[Target]) -> list[Forest]:
