@@ -1,6 +1,7 @@
 """Margins and residuals of numbers by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 from rfod._evidence.numbers import (
     MARGIN_INPUTS,
     RESIDUAL_INPUTS,
+    UNKNOWN_NORM,
     ResidualScale,
     as_numbers,
     best_unit,
     fit_numbers,
     fit_residuals,
+    fitness_with,
     margin_inputs,
     residual_inputs,
     robust_unit,
@@ -84,7 +87,7 @@ def test_margins_are_finite_and_follow_their_rows(values):
 
 
 def residuals(value, expected, spread=1.0, typical=0.0, norm=40.0, is_own=True):
-    scale = ResidualScale(typical, 1.0, 0.0, 2.0, 0.0, norm)
+    scale = ResidualScale(typical, 1.0, 0.0, 2.0, 0.0, norm, 0.0, norm)
     found = residual_inputs(scale, np.array([value]), np.array([expected]), np.array([spread]), is_own)
     return dict(zip(RESIDUAL_INPUTS, found[0].tolist(), strict=True))
 
@@ -132,6 +135,21 @@ def test_one_absurd_value_takes_plain_fitness_and_leaves_fitness():
     found = residual_inputs(scale, values, expected, np.ones(500), True)[:, RESIDUAL_INPUTS.index("dominance")]
     assert found[7] == pytest.approx(1)
     assert np.delete(found, 7).max() < 1e-6
+
+
+def test_fitness_with_a_new_value_is_that_of_a_sample_that_has_it():
+    rng = np.random.default_rng(0)
+    expected = rng.normal(size=1000)
+    values = expected + rng.normal(size=1000) / 5
+    scale = fit_residuals(values, expected, np.ones(1000))
+    new, predicted = np.array([0.3, 30.0, 1e6, np.nan]), np.array([0.2, 0.1, 0.0, 1.0])
+    found = fitness_with(scale, new, predicted)
+    for k in range(3):
+        extended = fit_residuals(np.append(values, new[k]), np.append(expected, predicted[k]), np.ones(1001))
+        assert found[k] == pytest.approx(extended.plain_fitness, abs=0.01)
+    assert found[3] == pytest.approx(scale.plain_fitness)
+    old = replace(scale, norm=UNKNOWN_NORM, around=UNKNOWN_NORM)
+    assert fitness_with(old, new, predicted) == pytest.approx(np.full(4, scale.plain_fitness))
 
 
 @pytest.mark.parametrize("factor", [10.0, 0.01, 1000.0, 2.54, 1 / 1.609344, -1.0])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.form import MARKS, form_inputs
-from rfod._evidence.numbers import MARGIN_INPUTS, RESIDUAL_INPUTS, margin_inputs, residual_inputs
+from rfod._evidence.numbers import MARGIN_INPUTS, RESIDUAL_INPUTS, fitness_with, margin_inputs, residual_inputs
 from rfod._evidence.profile import FACTS, ColumnProfile, Profile, WrittenTable
 from rfod._evidence.regularities import Regularity, violations
 from rfod._evidence.spelling import NOT_NEAR, spelling_inputs
@@ -148,7 +148,7 @@ class CellInputs:
             lambda: _forest_inputs(known, judged, int(written.place[c]), numbers),
             lambda: _margins(known, numbers, len(judged), is_own),
             lambda: self._rule_inputs(c),
-            lambda: _column_facts(known, numbers)[None],
+            lambda: _column_facts(known, judged, int(written.place[c]), numbers),
             lambda: np.log1p(self._cross_counts[c].astype(np.float64)),
         )
         values = np.empty((len(judged), len(CELL_INPUTS)), dtype=np.float32)
@@ -272,10 +272,15 @@ def _margins(known: ColumnProfile, numbers: Floats | None, n_rows: int, is_own: 
     return margin_inputs(known.numbers, numbers, is_own)
 
 
-def _column_facts(known: ColumnProfile, numbers: Floats | None) -> Floats:
+def _column_facts(known: ColumnProfile, judged: JudgedTable, j: int, numbers: Floats | None) -> Floats:
+    """(rows or 1, FACTS and three more)."""
     scale = known.residuals
-    fitness = (0.0, 0.0) if scale is None else (scale.fitness, scale.plain_fitness)
-    return np.append(known.facts, [*fitness, float(numbers is not None)])
+    robust, plain = (0.0, np.zeros(1)) if scale is None else (scale.fitness, np.array([scale.plain_fitness]))
+    if scale is not None and numbers is not None and not judged.is_own:
+        plain = fitness_with(scale, numbers, judged.cells.expected[j])
+    found = np.empty((len(plain), len(known.facts) + 3))
+    found[:, :-3], found[:, -3], found[:, -2], found[:, -1] = known.facts, robust, plain, numbers is not None
+    return found
 
 
 def group_of(names: Sequence[str] = CELL_INPUTS) -> dict[str, list[int]]:

@@ -122,6 +122,10 @@ class ResidualScale:
     """R²: one absurd value takes it from 1 to 0, where `fitness` stays."""
     norm: float
     """Root of the sum of the squared residuals, none counted as less than typical."""
+    center: float
+    """Mean of the values."""
+    around: float
+    """Root of the sum of their squared distances from it."""
 
 
 def _ratio(residual: Floats, spread: Floats, typical: float) -> Floats:
@@ -132,7 +136,7 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     """The residuals of training cells, judged out of bag."""
     known = np.isfinite(values) & np.isfinite(expected)
     if np.count_nonzero(known) < 10:
-        return ResidualScale(0.0, 0.0, 0.0, 1.0, 0.0, UNKNOWN_NORM)
+        return ResidualScale(0.0, 0.0, 0.0, 1.0, 0.0, UNKNOWN_NORM, 0.0, UNKNOWN_NORM)
     values, spread = values[known], np.nan_to_num(spread[known])
     residual = np.abs(values - expected[known])
     deviation = float(np.median(np.abs(values - np.median(values))))
@@ -142,10 +146,28 @@ def fit_residuals(values: Floats, expected: Floats, spread: Floats) -> ResidualS
     start, end = np.quantile(logs, [0.8, 0.95])
     rate = np.log10(0.2 / 0.05) / max(float(end - start), 0.05)
     fitness = 1 - float(np.median(residual)) / deviation if deviation > 0 else 0.0
-    norm, around_mean = _norm(residual), _norm(values - values.mean())
-    plain = max(-1.0, 1 - min(norm / around_mean, 2.0) ** 2) if around_mean > 0 else 0.0
-    norm = min(max(norm, typical * len(values) ** 0.5), UNKNOWN_NORM)
-    return ResidualScale(typical, max(0.0, fitness), float(start), float(min(rate, 10.0)), plain, norm)
+    center = float(values.mean())
+    norm, around = _norm(residual), _norm(values - center)
+    plain = float(_r_squared(np.array([norm]), np.array([around]))[0])
+    norm, around = min(max(norm, typical * len(values) ** 0.5), UNKNOWN_NORM), min(around, UNKNOWN_NORM)
+    tail = float(start), float(min(rate, 10.0))
+    return ResidualScale(typical, max(0.0, fitness), *tail, plain, norm, center, around)
+
+
+def _r_squared(norm: Floats, around: Floats) -> Floats:
+    """R² from the norms of residuals and of distances from the mean, at least -1; 0 where nothing varies."""
+    ratio = np.minimum(norm / np.where(around > 0, around, 1.0), 2.0)
+    return np.where(around > 0, np.maximum(-1.0, 1 - ratio**2), 0.0)
+
+
+def fitness_with(scale: ResidualScale, values: Floats, expected: Floats) -> Floats:
+    """(rows,): plain R² of the column as it would be with each value among those of training. New cells are so compared
+    with a sample that knows them, as training cells are."""
+    known = np.isfinite(values) & np.isfinite(expected)
+    residual = np.where(known, np.abs(values - expected), 0.0)
+    distance = np.where(known, np.abs(values - scale.center), 0.0)
+    unexplained = scale.around * np.sqrt(1 - min(scale.plain_fitness, 1.0))
+    return _r_squared(np.hypot(unexplained, residual), np.hypot(scale.around, distance))
 
 
 def _norm(values: Floats) -> float:

@@ -29,7 +29,7 @@ _LETTER_BYTES = 4  # of a letter in UTF-8, at most
 _KINDS: dict[RuleKind, int] = {"sum": 3, "order": 2, "equal": 2, "unique": 1, "contains": 2}
 """Kinds of regularities, by which they are numbered in the file, with the number of their columns."""
 _COUNTS = ("n_rows", "n_blank", "n_padded")
-_RESIDUAL = ("typical", "fitness", "tail_start", "tail_rate", "plain_fitness", "norm")
+_RESIDUAL = ("typical", "fitness", "tail_start", "tail_rate", "plain_fitness", "norm", "center", "around")
 _N_OLD_RESIDUAL = 4  # of these, that files of 0.2.0 have
 _GROUPS = ("groups", "first", "first_rows", "second", "second_rows")
 
@@ -236,14 +236,15 @@ class Evidence:
 
 
 def _residuals(found: Floats, place: Keys, model: Model) -> Floats:
-    """(judged, _RESIDUAL). Models of 0.2.0 know no norm of the residuals: none of theirs dominates; and the fitness of
-    their columns is plain R²."""
+    """(judged, _RESIDUAL). Models of 0.2.0 know no norms: no residual of theirs dominates or changes the fitness of a
+    column, which is plain R²."""
     require_intact(found.shape[1] in (_N_OLD_RESIDUAL, len(_RESIDUAL)), "scales of residuals are incomplete")
     if found.shape[1] == _N_OLD_RESIDUAL:
         fitness = dict(zip((column.name for column in model.schema.columns), model.fitness.tolist(), strict=True))
         plain = [np.clip(np.nan_to_num(fitness.get(model.schema.names[k], 0.0)), -1, 1) for k in place.tolist()]
-        found = np.column_stack([found, plain, np.full(len(found), UNKNOWN_NORM)])
-    require_intact(bool((found[:, [0, 1, 3, 5]] >= 0).all()), "a scale of residuals is negative")
+        unknown = np.full(len(found), UNKNOWN_NORM)
+        found = np.column_stack([found, plain, unknown, np.zeros(len(found)), unknown])
+    require_intact(bool((found[:, [0, 1, 3, 5, 7]] >= 0).all()), "a scale of residuals is negative")
     return found
 
 
