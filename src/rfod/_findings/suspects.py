@@ -62,11 +62,11 @@ def with_wrong_cells(
     explained: Sequence[RowExplanation], rows: Positions, probabilities: CellProbabilities, first_row: int
 ) -> list[RowExplanation]:
     """Explanations of rows with their wrong cells, the most probable first."""
-    chance = probabilities.probability
-    order = np.argsort(-chance[rows], axis=1, kind="stable")
+    chance, distinct = probabilities.probability, np.unique(rows)
+    order = np.argsort(-chance[distinct], axis=1, kind="stable")
     cells = [
         (row, c)
-        for row, columns in zip(rows.tolist(), order.tolist(), strict=True)
+        for row, columns in zip(distinct.tolist(), order.tolist(), strict=True)
         for c in columns
         if chance[row, c] >= WORTH_A_CHECK
     ]
