@@ -29,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks import record
 from benchmarks.decision.extract import file_of, make_files, scanned
-from benchmarks.decision.train import as_arrays, calibrated, folds_of, left_out_heads
+from benchmarks.decision.train import QUIET, QUIET_CALIBRATION, as_arrays, calibrated, folds_of, left_out_heads
 from rfod._evidence.collect import collect
 from rfod._evidence.decision import LearnedDecision, load_decision
 from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
@@ -103,7 +103,7 @@ def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------------------------- learning
 
-VERSION = "1"
+VERSION = "2"
 N_FOLDS = 3
 TREES, LEAVES = 80, 12
 MOST_LEARNED = 1_200  # proposals of a version
@@ -204,7 +204,8 @@ def fit_calibration(versions: Sequence[Version], chances: Sequence[NDArray[Any]]
         best = best[chance[best] >= CALIBRATED_FROM]
         odds.append(_log_odds(chance[best]))
         right.append(version.right[best])
-        weights.append(np.full(len(best), WEIGHTS_OF_SORT[version.sort] * 40 / max(100.0, len(best)) ** 0.5))
+        quiet = QUIET_CALIBRATION if version.record["version"] in QUIET else 1.0
+        weights.append(np.full(len(best), quiet * WEIGHTS_OF_SORT[version.sort] * 40 / max(100.0, len(best)) ** 0.5))
     learner = LogisticRegression(C=1e6).fit(
         np.concatenate(odds)[:, None], np.concatenate(right), sample_weight=np.concatenate(weights)
     )
