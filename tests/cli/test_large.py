@@ -16,21 +16,21 @@ from rfod._io.row_sample import row_keys
 from rfod.params import SCAN_TRIM, Params
 from rfod.pipeline import detect, scan_table
 
-SAMPLE, WRONG = 150, 123
+SAMPLE, TREES, WRONG = 100, 40, 123
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_rows_of_the_sample_are_judged_out_of_bag(rfod: Any, orders_csv: Path, tmp_path: Path, ending: str) -> None:
     table, path, out = pa_csv.read_csv(orders_csv), tmp_path / f"orders.{ending}", tmp_path / "out.parquet"
     (pa_csv.write_csv if ending == "csv" else pq.write_table)(table, path)
-    options = ["--sample-rows", SAMPLE, "--trees", 12, "--key", "order_id", "--above", 0.02, "-o", out]
+    options = ["--sample-rows", SAMPLE, "--trees", TREES, "--key", "order_id", "--above", 0.3, "-o", out]
     ran = rfod("scan", path, *options)
     assert ran.code == 0
     assert f"a uniform sample of {SAMPLE} rows" in ran.err
     scores = pq.read_table(out)
     assert scores["row"].to_pylist() == list(range(len(table)))
     sampled = np.sort(np.argsort(row_keys(0, "", np.arange(len(table))), kind="stable")[:SAMPLE])
-    params = Params(trim=SCAN_TRIM, random_state=0, n_estimators=12)
+    params = Params(trim=SCAN_TRIM, random_state=0, n_estimators=TREES)
     model, own = scan_table(table.take(sampled), params, key="order_id")
     expected = detect(model, table).row_scores.copy()
     expected[sampled] = own.row_scores
