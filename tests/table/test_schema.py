@@ -293,9 +293,24 @@ def test_too_few_rows_and_columns():
         infer_schema(open_table(np.eye(1, 3)))
     with pytest.raises(SchemaError, match=r"1 feature\(s\).*each column is predicted from the others"):
         infer_schema(open_table(np.eye(3, 1)))
-    table = pa.table({"key": [f"K{row}" for row in range(ROWS)], "gone": pa.nulls(ROWS), "left": other()["left"]})
-    with pytest.raises(SchemaError, match=r"Only 1 of the 3 columns.*identifier: 'key'; empty: 'gone'.*predicted"):
-        infer_schema(open_table(table))
+    table = pa.table({"gone": pa.nulls(ROWS), "left": other()["left"], "key": range(ROWS)})
+    with pytest.raises(SchemaError, match=r"Only 1 of the 3 columns.*empty: 'gone'; ignored: 'key'.*predicted"):
+        infer_schema(open_table(table), {"key": "ignore"})
+
+
+def test_identifiers_and_texts_are_categories_where_two_columns_are_needed():
+    texts = [f"word {min(row, ROWS - 5)} and some more" for row in range(ROWS)]
+    table = pa.table({"key": [f"K{row}" for row in range(ROWS)], "number": range(ROWS), "text": texts})
+    with pytest.warns(ColumnWarning, match=r"Two columns are needed.*hardly a value repeats: 'text', 'key'"):
+        schema = infer_schema(open_table(table))
+    assert [(column.name, column.kind) for column in schema.columns] == [
+        ("key", "categorical"),
+        ("text", "categorical"),
+    ]
+    assert schema.left_out == {"number": "identifier"}
+    with pytest.warns(ColumnWarning, match=r"hardly a value repeats: 'text'"):
+        schema = infer_schema(open_table(table.append_column("left", [other()["left"]])))
+    assert [column.name for column in schema.columns] == ["text", "left"]
 
 
 def test_constant_columns_are_modelled_and_columns_of_infinities_are_not():

@@ -13,6 +13,8 @@
   if their name says so, or if they repeat and are few for their range; a code with mostly distinct values is an
   identifier.
 * A column without any value is empty.
+* Two columns at least are modelled: where there are fewer, the identifiers or texts with the fewest distinct values are
+  categorical after all.
 """
 
 from __future__ import annotations
@@ -69,16 +71,32 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
     samples = {name: column.sample for name, column in learned.items() if column.sample is not None}
     if find_decimal(sample.values for sample in samples.values()) == ",":  # also where 1,234 alone says nothing
         learned |= {name: _learn(table, name, overrides.get(name), ",") for name in samples}
+    n_lacking = 2 - sum(isinstance(column.found, Column) for column in learned.values())
+    added = _as_categories(table, learned, n_lacking) if n_lacking > 0 else {}
+    learned |= added
     columns = [column.found for column in learned.values() if isinstance(column.found, Column)]
     guessed = {name: column.found for name, column in learned.items() if not isinstance(column.found, Column)}
     left_out = {name: reason for name in table.names if (reason := skipped.get(name) or guessed.get(name))}
     if len(columns) < 2:
         raise SchemaError(_too_few_message(table, columns, left_out))
-    lines = [*_left_out_lines(guessed), *_value_lines(learned.values())]
+    lines = [*_added_lines(tuple(added)), *_left_out_lines(guessed), *_value_lines(learned.values())]
     lines += [remark for column in learned.values() if column.sample for remark in column.sample.remarks]
     if lines:
         warn_caller("\n".join(lines), ColumnWarning)
     return Schema(tuple(columns), left_out, table.names, table.has_names, table.n_rows)
+
+
+def _as_categories(table: Table, learned: Mapping[str, _Learned], n_lacking: int) -> dict[str, _Learned]:
+    """The columns that a guess leaves out with the fewest distinct values, as categorical; at most so many, and none
+    where there are too few."""
+    found = {
+        name: (again.found.n_distinct, again)
+        for name, column in learned.items()
+        if column.found in ("identifier", "text")
+        and isinstance((again := _learn(table, name, "categorical")).found, Column)
+    }
+    names = sorted(found, key=lambda name: found[name][0])[:n_lacking]
+    return {name: found[name][1] for name in names} if len(names) == n_lacking else {}
 
 
 def _check_overrides(table: Table, overrides: Mapping[str, str]) -> None:
@@ -278,6 +296,12 @@ def _too_few_message(table: Table, columns: Sequence[Column], left_out: Mapping[
 def _by_reason(left_out: Mapping[str, LeftOut]) -> dict[LeftOut, list[str]]:
     reasons = dict.fromkeys(left_out.values())
     return {reason: [name for name, why in left_out.items() if why == reason] for reason in reasons}
+
+
+def _added_lines(names: Sequence[str]) -> Iterable[str]:
+    """Columns that are modelled only because two are needed."""
+    if names:
+        yield f"Two columns are needed. As categories, though hardly a value repeats: {listed(names)}."
 
 
 def _left_out_lines(left_out: Mapping[str, LeftOut]) -> Iterable[str]:
