@@ -73,6 +73,8 @@ def test_very_large_numbers_are_written_out():
         (["1970-01-02", "1970-01-11"], "%Y-%m-%d", "1970-01-12"),
         (["1/2/1970", "1/11/1970"], "-%m/%d/%Y", "1/12/1970"),
         (["02.01.1970 00:00", "11.01.1970 00:00"], "%d.%m.%Y %H:%M", "12.01.1970 00:00"),
+        (["1/2/1970 00:00", "1/11/1970 00:00"], "-%m/%d/%Y %H:%M", "1/12/1970 00:00"),
+        (["1/2/1970 12:00 AM", "1/11/1970 12:00 AM"], "-%m/%d/%Y %I:%M %p", "1/12/1970 12:00 AM"),
     ],
 )
 def test_dates_are_written_as_the_column_writes_them(texts, style, next_day):
@@ -80,6 +82,29 @@ def test_dates_are_written_as_the_column_writes_them(texts, style, next_day):
     assert write_moment(11 * 86_400.0, style) == next_day
     assert date_style(["tomorrow"], [0.0], is_time=False) is None
     assert write_moment(1e300, style) is None
+
+
+@pytest.mark.parametrize(
+    ("style", "written"),
+    [
+        ("-%m/%d/%Y %H:%M", "10/5/2024 03:04"),
+        ("--%m/%d/%Y %H:%M", "10/5/2024 3:04"),
+        ("--%d %b %Y %I:%M:%S %p", "5 Oct 2024 3:04:09 AM"),
+    ],
+)
+def test_leading_zeros_of_minutes_stay(style, written):
+    assert write_moment(1_728_097_449.0, style) == written
+
+
+def test_a_time_of_day_may_lack_the_zero_of_its_hour():
+    assert date_style(["3:04", "13:00"], [3 * 3600 + 240.0, 13 * 3600.0], is_time=True) == "--%H:%M"
+
+
+def test_one_grouped_number_does_not_group_the_others():
+    plain = [str(number) for number in range(1000, 1040)]
+    assert NumberStyle.of([*plain, "1,234"], 0).write(Decimal(50000616)) == "50000616"
+    assert NumberStyle.of(["7", "12", "1,234", "50,000"], 0).write(Decimal(50000616)) == "50,000,616"
+    assert NumberStyle.of(["1,234", "5,000.5"], 1).write(Decimal(616)) == "616"
 
 
 def test_forms():

@@ -156,8 +156,7 @@ class NumberStyle:
         if not found:
             return cls(decimals, decimals, decimal)
         before, after = (_usual([match[name] for match in found]) for name in ("before", "after"))
-        groups = [match[1] for match in map(_GROUPED.search, (match["number"] for match in found)) if match is not None]
-        group = _usual([sign for sign in groups if sign != decimal]) if 2 * len(groups) > 0 else ""
+        group = _usual([_group_mark(match["number"], decimal) for match in found if _is_long(match["number"], decimal)])
         n_decimals = sorted(len(match["number"].strip().partition(decimal)[2]) for match in found)
         last = len(n_decimals) - 1
         return cls(n_decimals[int(0.02 * last)], n_decimals[round(0.98 * last)], decimal, group, before, after)
@@ -182,6 +181,17 @@ class NumberStyle:
         if self.group:
             whole = f"{int(whole):,}".replace(",", self.group)
         return f"{self.before}{whole}{self.decimal if rest else ''}{rest}{self.after}"
+
+
+def _is_long(number: str, decimal: str) -> bool:
+    """Whether a number has digits enough to be grouped."""
+    return sum(letter.isdigit() for letter in number.partition(decimal)[0]) > 3
+
+
+def _group_mark(number: str, decimal: str) -> str:
+    """What stands between the groups of three digits; nothing where they are written without."""
+    found = _GROUPED.search(number)
+    return "" if found is None or found[1] == decimal else found[1]
 
 
 def usual_form(texts: Sequence[str]) -> str | None:
@@ -214,12 +224,13 @@ def _usual(texts: Sequence[str]) -> str:
 
 
 def date_style(texts: Sequence[str], seconds: Sequence[float], is_time: bool) -> str | None:
-    """The format in which a column writes its moments, or times of day; None where it is none of the usual."""
+    """The format in which a column writes its moments, or times of day; None where it is none of the usual. A mark "-"
+    before it: day and month without leading zeros; "--": the hour too."""
     patterns = _TIMES if is_time else [date + clock for clock in _CLOCKS for date in _DATES]
     pairs = list(zip(texts[:STYLE_VALUES], seconds[:STYLE_VALUES], strict=True))
     for pattern in patterns:
-        for plain in (False, True):
-            style = f"-{pattern}" if plain else pattern
+        for plain in ("", "-", "--"):
+            style = plain + pattern
             n_same = sum(write_moment(value, style) == text for text, value in pairs)
             if pairs and n_same >= LEAST_SHARE * len(pairs):
                 return style
@@ -232,8 +243,12 @@ def write_moment(seconds: float, style: str) -> str | None:
         moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=round(seconds))  # as in the file
     except (OverflowError, ValueError):
         return None
-    if style.startswith("-"):  # without leading zeros
-        text = moment.strftime(style[1:].replace("%Y", "year"))
-        n_zeros = 2 if "%H" in style or "%I" in style else 0  # of day and month only
-        return re.sub(r"(?<!\d)0(?=\d)", "", text, count=n_zeros).replace("year", f"{moment.year:04d}")
-    return moment.strftime(style.replace("%Y", f"{moment.year:04d}"))
+    pattern = style.lstrip("-")
+    plain = {"%Y": f"{moment.year:04d}"}
+    if style.startswith("-"):
+        plain |= {"%d": f"{moment.day}", "%m": f"{moment.month}"}
+    if style.startswith("--"):
+        plain |= {"%H": f"{moment.hour}", "%I": f"{moment.hour % 12 or 12}"}
+    for sign, number in plain.items():
+        pattern = pattern.replace(sign, number)
+    return moment.strftime(pattern)
