@@ -144,6 +144,27 @@ def test_the_likeliest_proposal_is_suggested(probabilities):
     assert hidden.suggested is hidden.repair_probability is None
 
 
+def test_suggestions_do_not_tell_values_of_hidden_columns(probabilities):
+    names = probabilities.names
+    total, state = (3, names.index("total")), (1, names.index("state"))
+    ways = [probabilities.suggestions([cell])[0].ways for cell in (total, state)]
+    assert "sum" in ways[0]
+    assert "sum" not in ways[1]
+    for hidden, cell, suggested in (("net", total, None), ("net", state, "TX"), ("city", state, "TX")):
+        assert probabilities.describe([cell], hidden=[hidden])[0].suggested == suggested
+
+
+def test_names_of_columns_stay_on_one_line():
+    table = places().rename_columns(["city\x1b[31m", "state", "net\n(EUR)", "tax", "total", "code", "amount"])
+    with pytest.warns(ColumnWarning, match=r"1x\.20"):
+        found = fit_detect(open_table(table), Params(n_estimators=10, random_state=0, n_jobs=1))[1]
+    texts = [rule.text(found.probabilities.names) for rule in found.probabilities.collected.profile.regularities]
+    assert any("EUR" in text for text in texts)
+    c = found.probabilities.names.index("state")
+    texts.append(reasons_of(found.probabilities.collected, found.judged, 1, c, ["votes"])[0].text)
+    assert not any(letter in text for text in texts for letter in "\n\x1b")
+
+
 def test_one_cell_alone_has_the_suggestion_that_it_has_among_others(probabilities):
     cells = [(row, c) for row in range(9) for c in range(len(probabilities.names))]
     together = probabilities.suggestions(cells)

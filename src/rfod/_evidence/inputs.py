@@ -157,6 +157,7 @@ class CellInputs:
             group = np.nan_to_num(make_group())
             values[:, start : start + group.shape[1]] = group
             start += group.shape[1]
+        assert start == len(CELL_INPUTS)
         places = np.append(spelling.suggested, NOT_NEAR)[column.codes]
         return ColumnInputs(np.arange(len(judged)), values, places, spelling.words, votes)
 

@@ -27,6 +27,8 @@ WAYS = (
     *("encoding", "digits", "votes", "forest", "unit", "sum", "equal", "between", "step", "swap"),
 )
 """Ways of undoing an error; several may lead to one text."""
+OF_OTHER_COLUMNS = frozenset({"equal", "sum", "swap"})
+"""Ways that copy the values of other columns, or add them up."""
 MORE_INPUTS = ("n_ways", "vote_against", "n_for", "n_against", "n_as_near")
 """What else speaks for or against a proposal."""
 SPELLING = {name: CELL_INPUTS.index(name) for name in ("near", "near_digits", "near_word")}

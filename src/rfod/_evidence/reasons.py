@@ -150,13 +150,14 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     rows = f"{n_rival:,} of {n_rival + n_own:,} other rows" if n_own else f"all {n_rival:,} other rows"
     if n_rival <= 2 and not n_own:
         rows = "the only other row" if n_rival == 1 else "both other rows"
+    names = [one_line(column.name) for column in by]
+    values = [one_line(column.values[column.codes[row]]) for column in by]
     shared = [
-        f"the same {column.name}" if column.name in hidden else f"{column.name} = '{one_line(column.values[code])}'"
-        for column in by
-        for code in [column.codes[row]]
+        f"the same {name}" if column.name in hidden else f"{name} = '{value}'"
+        for column, name, value in zip(by, names, values, strict=True)
     ]
     text = f"{rows} with {' and '.join(shared)} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
-    return text, f"differs from other rows with the same {' and '.join(column.name for column in by)}"
+    return text, f"differs from other rows with the same {' and '.join(names)}"
 
 
 def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rfod._evidence.texts import BLANK, Floats, TextColumn
+from rfod._table.encode import one_line
 
 RuleKind = Literal["sum", "order", "equal", "unique", "contains"]
 LEAST_ROWS = 30  # that a rule rests on
@@ -46,7 +47,7 @@ class Regularity:
 
     def text(self, names: Sequence[str]) -> str:
         """The rule in words."""
-        named = [names[j] for j in self.columns]
+        named = [one_line(names[j]) for j in self.columns]
         follow = f"{self.n_rows - self.n_exceptions:,} of {self.n_rows:,} rows"
         if self.kind == "sum":
             return f"{named[0]} = {' + '.join(named[1:])} in {follow}"

@@ -15,6 +15,7 @@ from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
 from rfod._evidence.decision import LearnedDecision, load_decision, suspects_of
 from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
+from rfod._evidence.proposals import OF_OTHER_COLUMNS
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
 from rfod._evidence.repair import Repairs, Suggestion
@@ -180,6 +181,8 @@ class CellProbabilities:
     def _describe(self, row: int, c: int, instead: Suggestion | None, hidden: Collection[str]) -> WrongCell:
         column = self.collected.written.columns[c]
         code = int(column.codes[row])
+        if instead is not None and hidden and self._tells_hidden(row, instead, hidden):
+            instead = None
         groups = self._weighed_groups(row, c)
         reasons = reasons_of(self.collected, self._judged, row, c, groups, hidden)
         found = WrongCell(
@@ -199,6 +202,12 @@ class CellProbabilities:
         sort = "is not what was expected"
         reason = f"{one_line(column.name)} {sort}"
         return replace(found, observed=HIDDEN, suggested=None, repair_probability=None, reason=reason, sort=sort)
+
+    def _tells_hidden(self, row: int, instead: Suggestion, hidden: Collection[str]) -> bool:
+        """Whether a suggestion is a value of a hidden column of the row, or computed from other columns."""
+        columns = [column for column in self.collected.written.columns if column.name in hidden]
+        values = {column.values[column.codes[row]] for column in columns if column.codes[row] >= 0}
+        return instead.text in values or not OF_OTHER_COLUMNS.isdisjoint(instead.ways)
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
         """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
