@@ -27,8 +27,8 @@ from rfod.exceptions import ParameterError
 Positions = NDArray[np.intp]
 SHARE_OF_WORST = 0.5  # cells less surprising than this share of the worst one are not reported
 ROW_SCORES = {
-    "consensus": "three together, each against training rows: cell scores weighted by how sure the forests are, "
-    "surprise of the cells, distance from the nearest training row",
+    "consensus": "four together, each against training rows: cell scores weighted by how sure the forests are, "
+    "surprise of the cells, distance from the nearest training row, the rarest value of the row",
     "surprise": "root mean square of the surprise of the cells",
     "uncertainty": "mean of the cell scores, weighted by how sure the forests are",
     "mean": "mean of the cell scores",
