@@ -133,11 +133,6 @@ def least_listed(above: float) -> float:
     return min(WORTH_A_CHECK, above)
 
 
-def findings_of(found: Detection, least: float) -> list[Finding]:
-    """Cells of a judged table of at least this probability of being wrong."""
-    return [finding_of(found, cell) for cell in found.suspects(least)]
-
-
 def finding_of(found: Detection, cell: WrongCell) -> Finding:
     """A wrong cell with its place."""
     labels = found.labels

@@ -25,7 +25,6 @@ SUSPECT_INPUTS = (
     "same_value",
     "rank_in_row",
 )
-CONTEXT_INPUTS = (*ORDER_INPUTS, *SUSPECT_INPUTS)
 MOST_ODDS = 8.0
 NO_OTHER = -13.0  # log-odds that stand for the other cells of a row where there is one column only
 LEAST_ROWS = 10  # that say something of the order

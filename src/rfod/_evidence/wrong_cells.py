@@ -14,7 +14,7 @@ from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
 from rfod._evidence.decision import LearnedDecision, load_decision, suspects_of
-from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
+from rfod._evidence.inputs import GROUPS, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
 from rfod._evidence.repair import Repairs, Suggestion
@@ -273,7 +273,6 @@ def _start(name: str, observed: str | None) -> str:
 
 
 __all__ = [
-    "CELL_INPUTS",
     "HIDDEN",
     "WORTH_A_CHECK",
     "WRONG",
