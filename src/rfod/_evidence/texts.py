@@ -202,6 +202,11 @@ def _letter_class(point: int) -> int:
     return LETTER_CLASSES["space"] if letter.isspace() else point
 
 
+def largest(counts: Keys, most: int) -> Keys:
+    """Positions of at most so many counts, the largest, ascending; of equal counts the first."""
+    return np.arange(len(counts)) if len(counts) <= most else np.sort(np.argsort(-counts, kind="stable")[:most])
+
+
 @dataclass(frozen=True, eq=False)
 class KeyCounts:
     """How many rows have each key."""
@@ -229,7 +234,7 @@ class KeyCounts:
         """At most so many keys, of equally frequent ones the smaller."""
         if len(self.keys) <= most:
             return self
-        kept = np.sort(np.argsort(-self.counts, kind="stable")[:most])
+        kept = largest(self.counts, most)
         return KeyCounts(self.keys[kept], self.counts[kept])
 
     def find(self, keys: Keys) -> Keys:
