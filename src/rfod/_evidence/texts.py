@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rfod._table.fingerprint import mixed
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.base import MISSING_TEXTS, ColumnFormat, trimmed
 from rfod._table.table import Table
@@ -162,18 +163,9 @@ def hash_rows(rows: NDArray[np.uint32]) -> Keys:
     power = np.uint64(1)
     with np.errstate(over="ignore"):
         for column in rows.T:
-            total += scramble(column) * power
+            total += mixed(column.astype(np.uint64)) * power
             power = power * _BASE
     return total.view(np.int64)
-
-
-def scramble(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """One well-mixed number per code point, 0 for 0 (the finaliser of splitmix64)."""
-    mixed = points.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def letter_classes(points: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -25,7 +25,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(values: Hashes) -> Hashes:
-    """The finaliser of splitmix64: each bit of a number changes about half of the bits of the result."""
+    """The finaliser of splitmix64: each bit of a number changes about half of the bits of the result; 0 stays 0."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
