@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._table.kinds.base import MISSING_TEXTS
 from rfod._table.table import Table
-from rfod._table.values import as_text, family, plain
+from rfod._table.values import family, plain, plain_text, plain_text_in_utc
 
 Hashes = NDArray[np.uint64]
 
@@ -31,18 +31,14 @@ def _texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> pa.
     written = plain(table.written(name, mixed_as_text=True))
     if rows is not None:
         written = written.take(pa.array(rows, pa.int64()))
-    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
-        written = written.cast(pa.timestamp(written.type.unit, "UTC"))
-    texts = pc.utf8_trim_whitespace(written if family(written.type) == "text" else as_text(written))
+    texts = pc.utf8_trim_whitespace(plain_text_in_utc(written))
     gone = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS, texts.type))
     return pc.if_else(gone, pa.scalar(None, texts.type), texts)
 
 
 def key_texts(table: Table, name: str) -> list[str | None]:
     """The values of a key column; numbers as `comparable` writes them."""
-    exact = plain(table.exact(name))
-    texts = exact if family(exact.type) == "text" else as_text(exact)
-    return [comparable(text) for text in texts.to_pylist()]
+    return [comparable(text) for text in plain_text(plain(table.exact(name))).to_pylist()]
 
 
 @lru_cache(maxsize=100_000)

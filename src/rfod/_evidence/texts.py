@@ -20,7 +20,7 @@ from rfod._table.fingerprint import mixed
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.base import MISSING_TEXTS, ColumnFormat, trimmed
 from rfod._table.table import Table
-from rfod._table.values import Family, as_text, by_distinct, family, plain
+from rfod._table.values import Family, as_text, by_distinct, family, plain, plain_text_in_utc
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
@@ -107,10 +107,7 @@ def _read(table: Table, name: str, rows: NDArray[np.intp] | None, style: Style |
     written = written if rows is None else written.take(pa.array(rows))
     if style is not None:
         written = _as_in_training(written, style)
-    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
-        written = written.cast(pa.timestamp(written.type.unit, "UTC"))  # one text per moment, whatever the zone's name
-    texts = written if family(written.type) == "text" else as_text(written)
-    encoded = texts.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    encoded = plain_text_in_utc(written).cast(pa.large_string()).combine_chunks().dictionary_encode()
     given = encoded.dictionary
     stripped = pc.utf8_trim_whitespace(given)
     values = sorted(set(stripped.to_pylist()) - set(MISSING_TEXTS))

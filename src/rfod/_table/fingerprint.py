@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.table import Table
-from rfod._table.values import as_text, family, plain, read_numbers
+from rfod._table.values import family, plain, plain_text, read_numbers
 
 Hashes = NDArray[np.uint64]
 N_PARTS = 4
@@ -56,8 +56,7 @@ def _number_hashes(numbers: NDArray[np.float64]) -> Hashes:
 def _text_hashes(column: pa.ChunkedArray) -> Hashes:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.uint64)
-    text = column if family(column.type) == "text" else as_text(column)
-    encoded = pc.utf8_trim_whitespace(text).combine_chunks().dictionary_encode()
+    encoded = pc.utf8_trim_whitespace(plain_text(column)).combine_chunks().dictionary_encode()
     known = [text_hash(value) if value else 0 for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
     return np.asarray(np.array([*known, 0], dtype=np.uint64)[codes])
