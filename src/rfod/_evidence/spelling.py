@@ -174,8 +174,8 @@ def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Ke
         own = np.bincount(which, counts[owner], minlength=len(words)) if is_own else profile.words.rows_with(words) + 1
         gain = np.where(near != NOT_NEAR, np.log(np.append(profile.words.counts, 1)[near] / np.maximum(own, 1)), 0.0)
         np.maximum.at(near_word, owner, np.maximum(gain, 0.0)[which])
-        is_said = (gain[which] > 0) & (gain[which] == near_word[owner])
-        for word, text in zip(which[is_said].tolist(), owner[is_said].tolist(), strict=True):
+        is_best = (gain[which] > 0) & (gain[which] == near_word[owner])
+        for word, text in zip(which[is_best].tolist(), owner[is_best].tolist(), strict=True):
             found[text] = (words[word], profile.words.texts[near[word]])
     return Spelling(np.where(in_digits, 0.0, ratio), np.where(in_digits, ratio, 0.0), near_word, nearest, found)
 

@@ -26,9 +26,9 @@ from rfod._table.table import Table
 
 WRONG, WORTH_A_CHECK = 0.9, 0.5
 """From which probability on a cell is called wrong, and worth a check."""
-WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
-LEAST_SAID = 0.3  # log-odds
-MOST_SAID = 2  # reasons of a sentence; `evidence` names all
+MIN_REASON_SHARE = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
+MIN_REASON_ODDS = 0.3  # log-odds that the strongest evidence counts as at least
+MAX_REASONS = 2  # of a sentence; `evidence` names all
 HIDDEN = "hidden"
 MOST_AT_ONCE = 1_000_000  # cells whose inputs several threads make at the same time: about 500 bytes each
 
@@ -201,7 +201,7 @@ class CellProbabilities:
         return replace(found, observed=HIDDEN, suggested=None, repair_probability=None, reason=reason, sort=sort)
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
-        """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
+        """The groups of evidence that count: how far the log-odds fall without the inputs of a group."""
         own = self.collected.inputs.cell(c, row).values[0]
         places = group_of()
         without = np.repeat(own[None], 1 + len(GROUPS), axis=0)
@@ -210,8 +210,8 @@ class CellProbabilities:
         odds = self.decision.cell.log_odds(without)
         falls = {group: float(odds[0] - odds[number + 1]) for number, group in enumerate(places) if group != "facts"}
         order = sorted(falls, key=lambda group: -falls[group])
-        strongest = max(falls[order[0]], LEAST_SAID)
-        return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
+        strongest = max(falls[order[0]], MIN_REASON_ODDS)
+        return [group for group in order if falls[group] >= MIN_REASON_SHARE * strongest] or order[:1]
 
 
 def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedDecision) -> tuple[Floats, ColumnInputs]:
@@ -250,8 +250,8 @@ def judge_cells(
     place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
     chance = found.probability[at, place[columns]]
     cells = list(zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True))
-    worth_saying = [(row, c) for row, c, worth in cells if worth]
-    suggested = dict(zip(worth_saying, found.suggestions(worth_saying), strict=True))
+    reported = [(row, c) for row, c, is_reported in cells if is_reported]
+    suggested = dict(zip(reported, found.suggestions(reported), strict=True))
     made = (suggested.get((row, c)) for row, c, _ in cells)
     return chance, [None if instead is None else instead.text for instead in made]
 
@@ -259,8 +259,8 @@ def judge_cells(
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
-    said = [reason.text for reason in reasons if reason.text][:MOST_SAID]
-    return f"{start}: {'; '.join(said) or 'no single evidence decides, all of it together does'}"
+    texts = [reason.text for reason in reasons if reason.text][:MAX_REASONS]
+    return f"{start}: {'; '.join(texts) or 'no single evidence decides, all of it together does'}"
 
 
 def probability_text(value: float) -> str:
