@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
-from rfod._evidence.decision import LearnedDecision, load_decision, suspects_of
+from rfod._evidence.decision import LearnedDecision, load_decision, screened_rows
 from rfod._evidence.inputs import GROUPS, ColumnInputs, group_of
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
@@ -115,10 +115,10 @@ class CellProbabilities:
         inputs.prepare()
         handles = [self.collected, self._judged.is_own, self.decision]
         results = self.threads.map(_judge_column, range(len(found)), handles)
-        for c, (chance, suspects) in enumerate(results):
+        for c, (chance, screened) in enumerate(results):
             outcome = self._judged.settled.outcomes.get(self.names[c])
             found[c] = chance if outcome is None else np.where(np.isnan(outcome), chance, outcome)
-            inputs.keep(c, suspects)
+            inputs.keep(c, screened)
         return found
 
     @cached_property
@@ -219,7 +219,7 @@ def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedD
     made = collected.inputs.make(c)
     chance = decision.first(made.values)
     order = column_order(collected.written, c) if is_own else None
-    return chance, made.take(suspects_of(chance, order))
+    return chance, made.take(screened_rows(chance, order))
 
 
 def _judge_in_context(
@@ -227,7 +227,7 @@ def _judge_in_context(
 ) -> Floats:
     """Probabilities of a column with the context of the table."""
     order = column_order(collected.written, c)
-    rows = suspects_of(first[c], order)
+    rows = screened_rows(first[c], order)
     found: Floats = first[c].copy()
     own = collected.inputs.cells(c, rows).values
     context = suspicion.inputs(c, collected.written.columns[c].codes)[rows]
