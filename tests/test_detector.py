@@ -268,7 +268,7 @@ def test_a_row_cannot_vouch_for_itself():
     new = detector.detect(frame)
     assert labels[17] == -1
     assert own.row_scores.argmax() == 17
-    assert own.cell_scores[17, 1] > new.cell_scores[17, 1]  # here trees that learned the row speak for it
+    assert own.cell_scores[17, 1] > new.cell_scores[17, 1]  # here trees that learned the row predict it
 
 
 def test_duplicates_of_a_wrong_row_do_vouch_for_it():

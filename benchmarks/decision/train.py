@@ -30,7 +30,7 @@ from benchmarks import record
 from benchmarks.decision.extract import file_of
 from benchmarks.decision.measure import print_measures
 from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
-from rfod._evidence.decision import FIELDS, HEADS, SCREENED, LearnedDecision, suspects_of, trees_from
+from rfod._evidence.decision import FIELDS, HEADS, SCREENED, LearnedDecision, screened_rows, trees_from
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
 
@@ -176,7 +176,7 @@ def learn(versions: list[Version], seed: int = 0) -> LearnedDecision:
         first[use] = others[side].probability(rows[use].astype(np.float32))
         context = suspect_inputs(first.reshape(version.wrong.shape), version.codes)
         order = version.training_order.reshape(-1, len(ORDER_INPUTS))
-        places = suspects_of(first, order)
+        places = screened_rows(first, order)
         table_rows.append(np.hstack([rows[places], order[places], context.reshape(-1, len(SUSPECT_INPUTS))[places]]))
         picked.append(places)
     table_parts = [

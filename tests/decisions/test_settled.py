@@ -1,4 +1,4 @@
-"""What decided cells say of the others of their column."""
+"""How decided cells shift the others of their column."""
 
 from __future__ import annotations
 

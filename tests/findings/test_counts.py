@@ -95,8 +95,8 @@ def check(cell: CellExplanation, found: Any, table: pd.DataFrame, train: pd.Data
     assert cell.n_such == len(rows), cell.sentence
     assert cell.n_contradicting == int(agrees(cell.claim, cell.column, rows[cell.column]).sum()), cell.sentence
     for number in (cell.n_such, cell.n_contradicting):
-        is_telling = 2 * cell.n_contradicting >= cell.n_such and not cell.claim.startswith("not ")
-        assert not is_telling or number == 1 or f"{number:,}" in cell.sentence
+        is_informative = 2 * cell.n_contradicting >= cell.n_such and not cell.claim.startswith("not ")
+        assert not is_informative or number == 1 or f"{number:,}" in cell.sentence
 
 
 def check_all(found: Any, table: pd.DataFrame, train: pd.DataFrame, n_rows: int, is_own: bool = False) -> list[str]:

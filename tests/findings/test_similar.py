@@ -1,4 +1,4 @@
-"""Rows that speak for a suggestion."""
+"""Rows that are evidence for a suggestion."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_a_planted_dependency_is_found_among_noise(detector):
     assert next(iter(detector.forests_["effect"].importances)) == "cause"
 
 
-def test_a_date_counts_by_its_most_telling_part(detector):
+def test_a_date_counts_by_its_most_informative_part(detector):
     assert "day" in predictors_of(detector, "heat")
     assert detector.forests_["heat"].fitness > 0.6
 

@@ -46,14 +46,17 @@ def print_findings(
         console.print(Text(f"{start}{shown(place_of(finding))}", style="bold"))
         blamed = [cell for cell in finding.cells if cell.blamed]
         for cell in blamed[:N_SENTENCES] or finding.cells[:1]:
-            sentence = cell_sentence(cell)
-            # on a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff
-            lines = sentence.wrap(console, console.width - len(start)) if console.is_terminal else [sentence]
-            for line in lines:
-                console.print(Text(" " * len(start)) + line, soft_wrap=True)
+            print_wrapped(console, " " * len(start), cell_sentence(cell))
     if n_flagged > len(findings):
         rest = f"... and {n_flagged - len(findings):,} more"
         console.print(rest + (f" in {output}" if output else "; -o FILE writes all, --show N shows more"))
+
+
+def print_wrapped(console: Console, start: str, text: Text) -> None:
+    """On a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff."""
+    lines = text.wrap(console, console.width - len(start)) if console.is_terminal else [text]
+    for number, line in enumerate(lines):
+        console.print(Text(" " * len(start) if number else start) + line, soft_wrap=True)
 
 
 def place_of(finding: RowExplanation) -> str:

@@ -184,7 +184,7 @@ class Review:
         return start + value
 
     def _show_similar(self, cell: WrongCell) -> None:
-        """Rows that speak for the suggestion, with what they share with the row of the cell."""
+        """Rows that are evidence for the suggestion, with what they share with the row of the cell."""
         rows = similar_rows(self._found.probabilities, cell)
         if not rows:
             return

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rfod._cli.console import shown
-from rfod._cli.findings import FINGERPRINT, cell_sentence, finding_json, place_fields, place_of
+from rfod._cli.findings import FINGERPRINT, cell_sentence, finding_json, place_fields, place_of, print_wrapped
 from rfod._diff.findings import row_fingerprints
 from rfod._evidence.decision import load_decision
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
@@ -123,7 +123,7 @@ class CellFindings:
         for number, row in enumerate(unusual, start=1):
             cell = next((cell for cell in row.cells if cell.blamed), row.cells[0] if row.cells else None)
             place = Text(shown(place_of(row)))
-            _print_wrapped(console, f"{number}. ", place if cell is None else place + Text(": ") + cell_sentence(cell))
+            print_wrapped(console, f"{number}. ", place if cell is None else place + Text(": ") + cell_sentence(cell))
 
     def _heading(self) -> Text:
         n = self.n_listed
@@ -138,13 +138,13 @@ class CellFindings:
         if len(cells) == 1:
             place = Text(f"{start}{shown(self.place_text(first))}, {shown(one_line(first.column))}: ", style="bold")
             console.print(place + _change(first), soft_wrap=True)
-            _print_wrapped(console, margin, Text(shown(first.because)))
+            print_wrapped(console, margin, Text(shown(first.because)))
             return
         counted = f"{start}{len(cells):,} cells: {one_line(first.column)} {first.sort}"
         console.print(Text(shown(counted), style="bold"), soft_wrap=True)
         for cell in cells[:N_EXAMPLES]:
             console.print(Text(f"{margin}{shown(self.place_text(cell))}: ") + _change(cell), soft_wrap=True)
-            _print_wrapped(console, f"{margin}  ", Text(shown(cell.because), style="dim"))
+            print_wrapped(console, f"{margin}  ", Text(shown(cell.because), style="dim"))
         if len(cells) > N_EXAMPLES:
             console.print(f"{margin}... and {len(cells) - N_EXAMPLES:,} more", soft_wrap=True)
 
@@ -288,10 +288,3 @@ def _cells(n: int) -> str:
 
 def _where(output: str | None) -> str:
     return f" in {output}" if output else "; --cells -o FILE writes all, --show N shows more"
-
-
-def _print_wrapped(console: Console, start: str, text: Text) -> None:
-    """On a terminal lines are wrapped under each other; elsewhere a sentence stays one line, for grep and diff."""
-    lines = text.wrap(console, console.width - len(start)) if console.is_terminal else [text]
-    for number, line in enumerate(lines):
-        console.print(Text(" " * len(start) if number else start) + line, soft_wrap=True)

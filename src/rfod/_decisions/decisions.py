@@ -207,13 +207,13 @@ class Matched:
 
     @cached_property
     def shifts(self) -> dict[str, float]:
-        """Per column, what decisions about findings say of the probabilities of its other cells."""
-        lessons: dict[str, list[tuple[float, bool]]] = {}
+        """Per column, how far decisions about findings shift the log-odds of its other cells."""
+        outcomes: dict[str, list[tuple[float, bool]]] = {}
         for one in self.applied:
             if one.decision.probability is not None:
                 was_wrong = one.decision.kind != "fine"
-                lessons.setdefault(one.decision.column, []).append((one.decision.probability, was_wrong))
-        return {column: shift_of(pairs) for column, pairs in lessons.items()}
+                outcomes.setdefault(one.decision.column, []).append((one.decision.probability, was_wrong))
+        return {column: shift_of(pairs) for column, pairs in outcomes.items()}
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Settled:
 
 Decided = Settled | Decisions | str | os.PathLike[str] | None
 """What was decided about the cells of a table, in any way that a caller may say it."""
-_SAID = 5  # decisions of a warning
+_MAX_NAMED = 5  # decisions of a warning
 
 
 def decide(table: Table, decisions: Decided) -> Settled:
@@ -267,15 +267,15 @@ def decide(table: Table, decisions: Decided) -> Settled:
 
 def warn_of(notes: Sequence[str], unmatched: Sequence[Unmatched]) -> None:
     """`DecisionsWarning` for what does not count."""
-    said = list(notes)
+    messages = list(notes)
     if unmatched:
         n = len(unmatched)
-        more = f"; and {n - _SAID:,} more" if n > _SAID else ""
-        said.append(
+        more = f"; and {n - _MAX_NAMED:,} more" if n > _MAX_NAMED else ""
+        messages.append(
             f"{n:,} decision{' does' if n == 1 else 's do'} not apply to this table: "
-            f"{'; '.join(map(str, unmatched[:_SAID]))}{more}."
+            f"{'; '.join(map(str, unmatched[:_MAX_NAMED]))}{more}."
         )
-    for text in said:
+    for text in messages:
         warnings.warn(text, DecisionsWarning, stacklevel=2)
 
 

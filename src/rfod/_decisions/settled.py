@@ -39,13 +39,13 @@ class SettledCells:
         return {name: ~np.isnan(found) for name, found in self.outcomes.items()}
 
 
-def shift_of(lessons: Iterable[tuple[float, bool]]) -> float:
+def shift_of(outcomes: Iterable[tuple[float, bool]]) -> float:
     """How much too low the log-odds of cells were, from their probabilities and whether they turned out wrong.
 
     The most likely shift where shifts are normally distributed around 0 with a standard deviation of 1: few decisions
     move it little. It solves: sum of (outcome - probability with the shift) = shift.
     """
-    pairs = list(lessons)
+    pairs = list(outcomes)
     if not pairs:
         return 0.0
     chance = np.clip([probability for probability, _ in pairs], LEAST, 1 - LEAST)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rfod._table.kinds.base import MISSING_TEXTS
 from rfod._table.table import Table
-from rfod._table.values import as_text, family, plain
+from rfod._table.values import family, plain, plain_text, plain_text_in_utc
 
 Hashes = NDArray[np.uint64]
 
@@ -31,18 +31,14 @@ def _texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> pa.
     written = plain(table.written(name, mixed_as_text=True))
     if rows is not None:
         written = written.take(pa.array(rows, pa.int64()))
-    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
-        written = written.cast(pa.timestamp(written.type.unit, "UTC"))
-    texts = pc.utf8_trim_whitespace(written if family(written.type) == "text" else as_text(written))
+    texts = pc.utf8_trim_whitespace(plain_text_in_utc(written))
     gone = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS, texts.type))
     return pc.if_else(gone, pa.scalar(None, texts.type), texts)
 
 
 def key_texts(table: Table, name: str) -> list[str | None]:
     """The values of a key column; numbers as `comparable` writes them."""
-    exact = plain(table.exact(name))
-    texts = exact if family(exact.type) == "text" else as_text(exact)
-    return [comparable(text) for text in texts.to_pylist()]
+    return [comparable(text) for text in plain_text(plain(table.exact(name))).to_pylist()]
 
 
 @lru_cache(maxsize=100_000)
@@ -76,7 +72,8 @@ def cell_hash(column: str, text: str | None) -> int:
 
 
 def row_hashes(table: Table, rows: NDArray[np.intp]) -> Hashes:
-    """(rows,): the sum of the hashes of the cells of some rows, modulo 2^64."""
+    """(rows,): the sum of the hashes of the cells of some rows, modulo 2^64. Decided cells can be taken out of it, so
+    that a row is found before and after its repairs; those of `rfod._table.fingerprint` allow one changed value."""
     total = np.zeros(len(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for name in table.names:
@@ -88,5 +85,6 @@ def row_hashes(table: Table, rows: NDArray[np.intp]) -> Hashes:
 
 
 def fingerprint(hashed: int) -> str:
-    """A sum of hashes as decisions files have it."""
+    """A sum of hashes as decisions files hold it, by which a decision finds its row again: 16 hexadecimal digits. Not
+    the fingerprint of files of findings, which has 40 (`rfod._table.fingerprint.fingerprint_texts`)."""
     return f"{hashed % 2**64:016x}"

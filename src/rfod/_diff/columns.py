@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rfod._diff.samples import Side, is_missing
 from rfod._diff.statistics import chi_square, fisher, holm, kolmogorov_smirnov, larger, total_variation
+from rfod._findings.conditions import joined
 from rfod._model.model import Model
 from rfod._table.columns import Column
 from rfod._table.encode import categories_of, one_line, value_text
@@ -107,9 +108,7 @@ class ColumnChange:
         if name == "distribution":
             return f"{column} is distributed otherwise: {self.details[name]} {chance}."
         though = ", though its own distribution did not move" if self.is_relation_only else ""
-        others = (
-            f"the other columns (mostly {listed_words(self.predictors)})" if self.predictors else "the other columns"
-        )
+        others = f"the other columns (mostly {_listed(self.predictors)})" if self.predictors else "the other columns"
         return (
             f"{column} no longer goes with {others} as before{though}: a later cell is further from what they lead to "
             f"expect in {test.effect:.0%} of the cases, 50% where nothing changed {chance}.{self._caution}"
@@ -121,7 +120,7 @@ class ColumnChange:
         if not self.moved_predictors:
             return ""
         one = len(self.moved_predictors) == 1
-        return f" It may be because {listed_words(self.moved_predictors)} moved {'itself' if one else 'themselves'}."
+        return f" It may be because {_listed(self.moved_predictors)} moved {'itself' if one else 'themselves'}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain types."""
@@ -134,10 +133,8 @@ class ColumnChange:
         return plain | {"moved": list(self.moved), "sentences": self.sentences}
 
 
-def listed_words(names: Sequence[str]) -> str:
-    """a, b and c."""
-    shown = [one_line(name) for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def _listed(names: Sequence[str]) -> str:
+    return joined([one_line(name) for name in names], "and")
 
 
 def compare_columns(model: Model, before: Side, after: Side, tables: tuple[Table | None, Table]) -> list[ColumnChange]:
@@ -263,7 +260,7 @@ def _categories(column: Column, own: Sequence[NDArray[Any]], tables: tuple[Table
     new = [name for name, n in counted[1].most_common() if not counted[0][name]]
     detail = "; ".join(moved)
     if new:
-        detail += f"; new: {listed_words([f'{name} ({counted[1][name]:,})' for name in new[:N_NAMED]])}"
+        detail += f"; new: {_listed([f'{name} ({counted[1][name]:,})' for name in new[:N_NAMED]])}"
         detail += f" and {len(new) - N_NAMED:,} more" if len(new) > N_NAMED else ""
     return (effect, p_value), detail, _category_bars(order, *shares)
 

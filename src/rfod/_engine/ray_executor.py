@@ -88,7 +88,7 @@ class RayExecutor:
     def _fetch(self, reference: Any) -> Any:
         errors = self._ray.exceptions
         while not self._ray.wait([reference], timeout=0.5)[0]:
-            pass  # so that Ctrl-C is heard
+            pass  # so that Ctrl-C is noticed
         try:
             return _unpack(self._ray.get(reference))
         except errors.RayTaskError as error:

@@ -10,7 +10,7 @@ import numpy as np
 from rfod._evidence.form import FormProfile
 from rfod._evidence.profile import ColumnProfile, Profile
 from rfod._evidence.spelling import SHORTEST, SpellingProfile, Vocabulary
-from rfod._evidence.texts import KeyCounts, Keys
+from rfod._evidence.texts import KeyCounts, Keys, largest
 from rfod._evidence.votes import Determinant, pair_keys
 
 MOST_KEYS = 500_000  # of all marks of all columns: 16 bytes each
@@ -73,24 +73,14 @@ def _bounded_form(form: FormProfile, most: int) -> FormProfile:
     for mark, counts in enumerate(form.counts):
         if len(counts.keys) > most:
             floors[mark] = np.sort(counts.counts)[len(counts.keys) - most - 1]  # the most frequent that goes
-    return replace(form, counts=tuple(_most_frequent(counts, most) for counts in form.counts), floors=floors)
-
-
-def _most_frequent(counts: KeyCounts, most: int) -> KeyCounts:
-    kept = _largest(counts.counts, most)
-    return KeyCounts(counts.keys[kept], counts.counts[kept])
-
-
-def _largest(rows: Keys, most: int) -> Keys:
-    """Positions of the largest, ascending."""
-    return np.arange(len(rows)) if len(rows) <= most else np.sort(np.argsort(-rows, kind="stable")[:most])
+    return replace(form, counts=tuple(counts.most_frequent(most) for counts in form.counts), floors=floors)
 
 
 def _with_groups(vote: Determinant, most: int) -> Determinant:
     """The groups with the most rows; pairs beyond the first two values of each group."""
     known = np.concatenate([pair_keys(vote.groups, vote.first), pair_keys(vote.groups, vote.second)])
     others = ~np.isin(vote.pairs.keys, known)
-    kept = _largest(vote.first_rows, max(most, 1))
+    kept = largest(vote.first_rows, max(most, 1))
     names = ("groups", "first", "first_rows", "second", "second_rows")
     return replace(
         vote,
@@ -100,4 +90,4 @@ def _with_groups(vote: Determinant, most: int) -> Determinant:
 
 
 def _with_pairs(vote: Determinant, most: int) -> Determinant:
-    return replace(vote, pairs=_most_frequent(vote.pairs, most))
+    return replace(vote, pairs=vote.pairs.most_frequent(most))

@@ -25,7 +25,6 @@ SUSPECT_INPUTS = (
     "same_value",
     "rank_in_row",
 )
-CONTEXT_INPUTS = (*ORDER_INPUTS, *SUSPECT_INPUTS)
 MOST_ODDS = 8.0
 NO_OTHER = -13.0  # log-odds that stand for the other cells of a row where there is one column only
 LEAST_ROWS = 10  # that say something of the order
@@ -83,7 +82,7 @@ def column_order(written: WrittenTable, c: int) -> NDArray[np.float32]:
 
 def is_out_of_order(order: NDArray[np.float32]) -> NDArray[np.bool_]:
     """(rows,): which cells of a column the rows around them contradict clearly, by their (rows, ORDER_INPUTS). Such
-    cells are looked at though nothing else speaks against them; whether they are wrong is the decision's business."""
+    cells are judged without other evidence against them too; whether they are wrong is the decision's business."""
     between, _, step, smoothness = order.T
     return np.asarray((between >= CLEAR_ODDS) | ((step >= CLEAR_STEP) & (smoothness >= CLEAR_SMOOTHNESS)))
 

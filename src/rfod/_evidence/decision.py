@@ -44,8 +44,8 @@ class LearnedDecision:
         for start in range(0, len(rows), BATCH_CELLS):
             part = rows[start : start + BATCH_CELLS]
             chance = self.screen.probability(part)
-            suspects = np.flatnonzero(chance >= SCREENED)
-            chance[suspects] = self.cell.probability(part[suspects])
+            screened = np.flatnonzero(chance >= SCREENED)
+            chance[screened] = self.cell.probability(part[screened])
             found[start : start + len(part)] = chance
         return found.reshape(inputs.shape[:-1])
 
@@ -55,9 +55,9 @@ class LearnedDecision:
         """(columns, rows): probability with the context of the table; `first` stands for what is not looked at."""
         suspicion, found = Suspicion(first), first.copy()
         for c in range(len(inputs)):
-            suspects = suspects_of(first[c], order[c])
-            context = suspicion.inputs(c, codes[c])[suspects]
-            found[c, suspects] = self.in_context(inputs[c][suspects], order[c][suspects], context)
+            rows = screened_rows(first[c], order[c])
+            context = suspicion.inputs(c, codes[c])[rows]
+            found[c, rows] = self.in_context(inputs[c][rows], order[c][rows], context)
         return found
 
     def in_context(
@@ -67,11 +67,11 @@ class LearnedDecision:
         return self.table.probability(np.hstack([inputs, order, context]))
 
 
-def suspects_of(first: Floats, order: NDArray[np.float32] | None) -> NDArray[np.intp]:
-    """Rows of a column whose cells are looked at further: by their first probability, or where the order of the rows is
-    known, since the cells around them contradict them."""
-    suspicious = first >= SCREENED
-    return np.flatnonzero(suspicious if order is None else suspicious | is_out_of_order(order))
+def screened_rows(first: Floats, order: NDArray[np.float32] | None) -> NDArray[np.intp]:
+    """Rows of a column whose cells are judged further: with a first probability of at least SCREENED, and, where the
+    order of the rows is known, those that the cells around them contradict. Few of them are reported in the end."""
+    is_screened = first >= SCREENED
+    return np.flatnonzero(is_screened if order is None else is_screened | is_out_of_order(order))
 
 
 def trees_from(arrays: Any, head: str) -> BoostedTrees:

@@ -1,5 +1,5 @@
 """What may have stood in the place of a wrong cell: every way of undoing an error makes proposals, each a text of the
-column's own domain, with what speaks for it."""
+column's own domain, with the evidence for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAYS = (
 OF_OTHER_COLUMNS = frozenset({"equal", "sum", "swap"})
 """Ways that copy the values of other columns, or add them up."""
 MORE_INPUTS = ("n_ways", "vote_against", "n_for", "n_against", "n_as_near")
-"""What else speaks for or against a proposal."""
+"""Other evidence for and against a proposal."""
 SPELLING = {name: CELL_INPUTS.index(name) for name in ("near", "near_digits", "near_word")}
 RESIDUAL = CELL_INPUTS.index("residual")
 LEAST_STEPS = 0.5  # of the rows of a column that go on in even steps, for a value between two others to follow
@@ -52,7 +52,7 @@ class Proposal:
 
     text: str
     strength: dict[str, float] = field(default_factory=dict)
-    """By way: what speaks for the text, 0 where the way does not lead to it."""
+    """By way: the evidence for the text, 0 where the way does not lead to it."""
 
 
 class ColumnProposals:
@@ -80,7 +80,7 @@ class ColumnProposals:
 
     @property
     def _texts(self) -> tuple[str, ...]:
-        """Texts that show how the column is written: a new row says nothing of that."""
+        """Texts that show how the column is written: a new row does not."""
         return self.column.values if self.collected.judged.is_own else self.known.frequent
 
     @cached_property

@@ -28,13 +28,13 @@ _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times
 CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
 NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expected, in the other unit
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
-Said = tuple[str, str]  # text and sort of a reason
-NOTHING: Said = ("", "")
+ReasonText = tuple[str, str]  # text and sort of a reason
+NO_TEXT: ReasonText = ("", "")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What one group of evidence says of a cell."""
+    """One group of evidence on a cell, in words."""
 
     group: str
     text: str = ""
@@ -50,9 +50,9 @@ def reasons_of(
     groups: Sequence[str],
     hidden: Collection[str] = (),
 ) -> list[Reason]:
-    """Half-sentences of the groups, in their order; groups with nothing to say are left out, the first excepted.
+    """Half-sentences of the groups, in their order; groups without a text are left out, the first excepted.
     Values of `hidden` columns are not told."""
-    say: dict[str, Callable[[], Said]] = {
+    make: dict[str, Callable[[], ReasonText]] = {
         "form": lambda: _form(collected, row, c),
         "spelling": lambda: _spelling(collected, row, c),
         "votes": lambda: _votes(collected, row, c, hidden),
@@ -61,13 +61,13 @@ def reasons_of(
         "regularities": lambda: _regularity(collected, row, c),
     }
     numbers = collected.written.numbers[c]
-    if numbers is not None and np.isfinite(numbers[row]):  # the form of a number says little to a reader
+    if numbers is not None and np.isfinite(numbers[row]):  # to a reader, the form of a number is the weakest
         groups = sorted(groups, key=lambda group: group == "form")
-    found = [Reason(group, *say[group]()) for group in groups]
+    found = [Reason(group, *make[group]()) for group in groups]
     return [reason for reason in found if reason.text] or found[:1]
 
 
-def _form(collected: Collected, row: int, c: int) -> Said:
+def _form(collected: Collected, row: int, c: int) -> ReasonText:
     inputs, column = collected.inputs.cell(c, row).values[0], collected.written.columns[c]
     known = collected.profile.columns[c]
     n_values = known.n_rows - known.n_blank
@@ -88,7 +88,7 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     order = sorted(marks, key=lambda mark: -marks[mark])
     mark = next((mark for mark in order if mark in _GRAMS and marks[mark] >= 0.7 * marks[order[0]]), order[0])
     if marks[mark] <= 0:
-        return NOTHING
+        return NO_TEXT
     number = MARKS.index(mark)
     keys = marks_of(code_points([text]))[number][0]
     rows = known.form.counts[number].find(keys)
@@ -113,10 +113,10 @@ def _form(collected: Collected, row: int, c: int) -> Said:
     return f"its form occurs {times} (others in at least {usual:,})", "has an unusual form"
 
 
-def _spelling(collected: Collected, row: int, c: int) -> Said:
+def _spelling(collected: Collected, row: int, c: int) -> ReasonText:
     cell, code = collected.inputs.cell(c, row), int(collected.written.columns[c].codes[row])
     if code < 0:
-        return NOTHING
+        return NO_TEXT
     vocabulary = collected.profile.columns[c].spelling
     near = near_text(cell)
     if near is not None:
@@ -126,7 +126,7 @@ def _spelling(collected: Collected, row: int, c: int) -> Said:
         word, better = cell.words[code]
         text = f"'{one_line(word)}' is one letter from '{one_line(better)}'"
         return text, "has a word one letter from a frequent one"
-    return NOTHING
+    return NO_TEXT
 
 
 def near_text(cell: ColumnInputs) -> int | None:
@@ -136,17 +136,17 @@ def near_text(cell: ColumnInputs) -> int | None:
     return near if near != NOT_NEAR and is_rarer else None
 
 
-def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> Said:
+def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> ReasonText:
     votes = collected.inputs.cell(c, row).votes
     number = int(votes.determinant[0])
     if number < 0:
-        return NOTHING
+        return NO_TEXT
     vote = collected.profile.determinants[c][number]
     by = [collected.written.columns[j] for j in vote.columns]
     rival = collected.profile.columns[c].text_of.get(int(votes.rival[0]))
     n_rival, n_own = (round(float(np.expm1(votes.inputs[0, place]))) for place in (2, 3))
     if rival is None or not n_rival:
-        return NOTHING
+        return NO_TEXT
     rows = f"{n_rival:,} of {n_rival + n_own:,} other rows" if n_own else f"all {n_rival:,} other rows"
     if n_rival <= 2 and not n_own:
         rows = "the only other row" if n_rival == 1 else "both other rows"
@@ -160,20 +160,20 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> S
     return text, f"differs from other rows with the same {' and '.join(names)}"
 
 
-def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:
+def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> ReasonText:
     j = int(collected.written.place[c])
     if j < 0:
-        return NOTHING
+        return NO_TEXT
     column, cells = judged.model.schema.columns[j], judged.cells
     expected = cells.expected[j][row]
     if column.is_categorical:
         if expected < 0:
-            return NOTHING
+            return NO_TEXT
         text = written_category(collected, column, c, int(expected))
         share = 100 * cells.expected_share[row, j]
         return f"the other columns lead to '{text}' ({share:.0f} %)", "is not what the other columns lead to"
     if not np.isfinite(expected):
-        return NOTHING
+        return NO_TEXT
     factor = clear_unit(collected, row, c, float(expected))
     if factor is not None:
         words = _UNITS.get(factor) or (f"one {_UNITS[1 / factor].split()[-2]}th of" if 1 / factor in _UNITS else "")
@@ -200,16 +200,16 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said:
+def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> ReasonText:
     known, values = collected.profile.columns[c].numbers, collected.written.numbers[c]
     if known is None or values is None or not np.isfinite(values[row]):
-        return NOTHING
+        return NO_TEXT
     if collected.inputs.cell(c, row).values[0, _PLACE["rare_sign"]] > 0:
         n_same = round((known.negative if values[row] < 0 else 1 - known.negative) * known.n_values)
         return f"only {n_same:,} of {known.n_values:,} values have this sign", "has an unusual sign"
     low, high = float(known.quantiles[3]), float(known.quantiles[-4])
     if low <= values[row] <= high:
-        return NOTHING
+        return NO_TEXT
     j = int(collected.written.place[c])
     if j < 0 or judged.model.is_categorical[j]:
         return f"nearly all values are between {low:g} and {high:g}", "is far from the other values"
@@ -217,7 +217,7 @@ def _margin(collected: Collected, judged: JudgedTable, row: int, c: int) -> Said
     return f"nearly all values are between {first} and {last}", "is far from the other values"
 
 
-def _regularity(collected: Collected, row: int, c: int) -> Said:
+def _regularity(collected: Collected, row: int, c: int) -> ReasonText:
     for rule in collected.profile.regularities:
         if c in rule.columns and rule.kind != "unique" and collected.inputs.broken(rule)[row]:
             text = rule.text(collected.profile.names)
@@ -226,4 +226,4 @@ def _regularity(collected: Collected, row: int, c: int) -> Said:
         if c in rule.columns and rule.kind == "unique" and collected.inputs.broken(rule)[row]:
             text = rule.text(collected.profile.names)
             return f"another row has the same value ({text})", "is the same as in another row"
-    return NOTHING
+    return NO_TEXT

@@ -112,10 +112,10 @@ def _sums(numbers: Sequence[Floats | None], numeric: Sequence[int]) -> list[Regu
         for b in range(len(numeric)):
             for c in range(b + 1, len(numeric)):
                 total = some[b] + some[c]
-                telling = np.isfinite(total) & (some[b] != 0) & (some[c] != 0)
-                if np.count_nonzero(telling) < LEAST_ROWS // 2:
+                is_informative = np.isfinite(total) & (some[b] != 0) & (some[c] != 0)
+                if np.count_nonzero(is_informative) < LEAST_ROWS // 2:
                     continue
-                near = np.abs(some[:, telling] - total[telling]) <= limit[:, telling] * 1.5
+                near = np.abs(some[:, is_informative] - total[is_informative]) <= limit[:, is_informative] * 1.5
                 for a in np.flatnonzero(near.mean(axis=1) > 1 - 1.5 * MOST_EXCEPTIONS).tolist():
                     if a in (b, c):
                         continue

@@ -1,6 +1,6 @@
 """Repairs: which of the proposals for a wrong cell to take, and how likely it is the right value.
 
-The probability of a repair is a learned sum of small trees over what speaks for a proposal, made by
+The probability of a repair is a learned sum of small trees over the evidence for a proposal, made by
 benchmarks/decision/repairs.py and kept as plain arrays in repair.npz. The proposal with the highest one is suggested.
 """
 
@@ -36,7 +36,7 @@ OF_PROPOSAL = ("odds", "row_rest", "determinant", "observed_rows", "observed_len
                "residual_after", "tail_after")  # fmt: skip
 """
 odds: of the cell being wrong; row_rest: of the most suspicious other cell of the row; determinant: of that among the
-cells that vote; votes_other, near_other: what speaks for another proposal; rows: log of those that have the text;
+cells that vote; votes_other, near_other: the evidence for another proposal; rows: log of those that have the text;
 distance: letters to change; shape_rows, shape_gain: log of the rows of its shape, and how many times more than before;
 residual_after, tail_after: as for a cell that holds the text.
 """

@@ -22,8 +22,8 @@ from rfod._evidence.texts import (
     code_points,
     hash_rows,
     letter_classes,
-    scramble,
 )
+from rfod._table.fingerprint import mixed
 
 SHORTEST = 4  # letters; shorter texts are near each other by chance
 MOST_VALUES = 20_000  # the most frequent values of a column are compared with
@@ -96,11 +96,10 @@ def _deletions(points: NDArray[np.uint32]) -> tuple[Keys, Keys]:
     base = np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
         powers = np.cumprod(np.concatenate([[np.uint64(1)], np.full(width, base)]))
-        terms = scramble(points) * powers[:width]
+        letters = mixed(points.astype(np.uint64))
+        terms = letters * powers[:width]
         before = np.concatenate([np.zeros((n_texts, 1), np.uint64), np.cumsum(terms, axis=1, dtype=np.uint64)], axis=1)
-        moved = np.concatenate(
-            [scramble(points[:, 1:]) * powers[: width - 1], np.zeros((n_texts, 1), np.uint64)], axis=1
-        )
+        moved = np.concatenate([letters[:, 1:] * powers[: width - 1], np.zeros((n_texts, 1), np.uint64)], axis=1)
         after = np.cumsum(moved[:, ::-1], axis=1, dtype=np.uint64)[:, ::-1]
         without = before[:, :width] + after
     is_letter = points != 0
@@ -175,8 +174,8 @@ def spelling_inputs(profile: SpellingProfile, texts: tuple[str, ...], counts: Ke
         own = np.bincount(which, counts[owner], minlength=len(words)) if is_own else profile.words.rows_with(words) + 1
         gain = np.where(near != NOT_NEAR, np.log(np.append(profile.words.counts, 1)[near] / np.maximum(own, 1)), 0.0)
         np.maximum.at(near_word, owner, np.maximum(gain, 0.0)[which])
-        is_said = (gain[which] > 0) & (gain[which] == near_word[owner])
-        for word, text in zip(which[is_said].tolist(), owner[is_said].tolist(), strict=True):
+        is_best = (gain[which] > 0) & (gain[which] == near_word[owner])
+        for word, text in zip(which[is_best].tolist(), owner[is_best].tolist(), strict=True):
             found[text] = (words[word], profile.words.texts[near[word]])
     return Spelling(np.where(in_digits, 0.0, ratio), np.where(in_digits, ratio, 0.0), near_word, nearest, found)
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rfod._table.fingerprint import mixed
 from rfod._table.kinds import kind_of
 from rfod._table.kinds.base import MISSING_TEXTS, ColumnFormat, trimmed
 from rfod._table.table import Table
-from rfod._table.values import Family, as_text, by_distinct, family, plain
+from rfod._table.values import Family, as_text, by_distinct, family, plain, plain_text_in_utc
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int64]
@@ -106,10 +107,7 @@ def _read(table: Table, name: str, rows: NDArray[np.intp] | None, style: Style |
     written = written if rows is None else written.take(pa.array(rows))
     if style is not None:
         written = _as_in_training(written, style)
-    if pa.types.is_timestamp(written.type) and written.type.tz is not None:
-        written = written.cast(pa.timestamp(written.type.unit, "UTC"))  # one text per moment, whatever the zone's name
-    texts = written if family(written.type) == "text" else as_text(written)
-    encoded = texts.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    encoded = plain_text_in_utc(written).cast(pa.large_string()).combine_chunks().dictionary_encode()
     given = encoded.dictionary
     stripped = pc.utf8_trim_whitespace(given)
     values = sorted(set(stripped.to_pylist()) - set(MISSING_TEXTS))
@@ -162,18 +160,9 @@ def hash_rows(rows: NDArray[np.uint32]) -> Keys:
     power = np.uint64(1)
     with np.errstate(over="ignore"):
         for column in rows.T:
-            total += scramble(column) * power
+            total += mixed(column.astype(np.uint64)) * power
             power = power * _BASE
     return total.view(np.int64)
-
-
-def scramble(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """One well-mixed number per code point, 0 for 0 (the finaliser of splitmix64)."""
-    mixed = points.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def letter_classes(points: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -200,6 +189,11 @@ def _letter_class(point: int) -> int:
     if letter.isalpha():
         return LETTER_CLASSES["lower" if letter.islower() else "upper"]
     return LETTER_CLASSES["space"] if letter.isspace() else point
+
+
+def largest(counts: Keys, most: int) -> Keys:
+    """Positions of at most so many counts, the largest, ascending; of equal counts the first."""
+    return np.arange(len(counts)) if len(counts) <= most else np.sort(np.argsort(-counts, kind="stable")[:most])
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +223,7 @@ class KeyCounts:
         """At most so many keys, of equally frequent ones the smaller."""
         if len(self.keys) <= most:
             return self
-        kept = np.sort(np.argsort(-self.counts, kind="stable")[:most])
+        kept = largest(self.counts, most)
         return KeyCounts(self.keys[kept], self.counts[kept])
 
     def find(self, keys: Keys) -> Keys:

@@ -186,7 +186,7 @@ CROSS_INPUTS = ("votes_against", "votes_for", "determines_wrong", "determines_ri
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """What the determinants of a column say of its cells."""
+    """The votes of the determinants of a column on its cells."""
 
     inputs: Floats
     """(rows, VOTE_INPUTS)."""
@@ -195,7 +195,7 @@ class Votes:
     determinant: NDArray[np.int64]
     """(rows,): place of that vote in the list of determinants; -1 where there is none."""
     margins: Floats
-    """(determinants, rows): what each vote says, above 0 against the cell; 0 where it says nothing."""
+    """(determinants, rows): the weight of each vote, above 0 against the cell; 0 where no row votes."""
     same_rival: NDArray[np.bool_]
     """(determinants, rows): whether the vote is for the value of the strongest one."""
 
@@ -243,16 +243,16 @@ def vote_inputs(
         certain = min(vote.agreement, MOST_CERTAIN)
         odds = np.log(max(certain, 0.05) / (1 - certain))
         value = np.where(known, np.clip(rival - rows, -20, 20) * odds, 0.0)
-        heard = known & (rival + rows > 0)
-        total += np.where(heard, value, 0.0)
-        n_votes += heard
-        better = heard & (value > best)
+        has_votes = known & (rival + rows > 0)
+        total += np.where(has_votes, value, 0.0)
+        n_votes += has_votes
+        better = has_votes & (value > best)
         best[better] = value[better]
         gain = (certain - top_share) / max(1e-9, 1 - top_share)
         for place_of, part in ((2, np.log1p(rival)), (3, np.log1p(rows)), (4, np.full(n_rows, gain))):
             inputs[better, place_of] = part[better]
         rivals[number] = np.where(is_first, vote.second[place], vote.first[place])
-        margins[number] = np.where(heard, value, 0.0)
+        margins[number] = np.where(has_votes, value, 0.0)
         rival_hash[better] = rivals[number][better]
         chosen[better] = number
     inputs[:, 0] = np.where(n_votes > 0, best, 0.0)

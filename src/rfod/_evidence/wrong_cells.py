@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
-from rfod._evidence.decision import LearnedDecision, load_decision, suspects_of
-from rfod._evidence.inputs import CELL_INPUTS, GROUPS, ColumnInputs, group_of
+from rfod._evidence.decision import LearnedDecision, load_decision, screened_rows
+from rfod._evidence.inputs import GROUPS, ColumnInputs, group_of
 from rfod._evidence.proposals import OF_OTHER_COLUMNS
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
@@ -27,9 +27,9 @@ from rfod._table.table import Table
 
 WRONG, WORTH_A_CHECK = 0.9, 0.5
 """From which probability on a cell is called wrong, and worth a check."""
-WORTH_SAYING = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
-LEAST_SAID = 0.3  # log-odds
-MOST_SAID = 2  # reasons of a sentence; `evidence` names all
+MIN_REASON_SHARE = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
+MIN_REASON_ODDS = 0.3  # log-odds that the strongest evidence counts as at least
+MAX_REASONS = 2  # of a sentence; `evidence` names all
 HIDDEN = "hidden"
 MOST_AT_ONCE = 1_000_000  # cells whose inputs several threads make at the same time: about 500 bytes each
 
@@ -116,10 +116,10 @@ class CellProbabilities:
         inputs.prepare()
         handles = [self.collected, self._judged.is_own, self.decision]
         results = self.threads.map(_judge_column, range(len(found)), handles)
-        for c, (chance, suspects) in enumerate(results):
+        for c, (chance, screened) in enumerate(results):
             outcome = self._judged.settled.outcomes.get(self.names[c])
             found[c] = chance if outcome is None else np.where(np.isnan(outcome), chance, outcome)
-            inputs.keep(c, suspects)
+            inputs.keep(c, screened)
         return found
 
     @cached_property
@@ -210,7 +210,7 @@ class CellProbabilities:
         return instead.text in values or not OF_OTHER_COLUMNS.isdisjoint(instead.ways)
 
     def _weighed_groups(self, row: int, c: int) -> list[str]:
-        """The groups of evidence that count: how far the log-odds fall when a group says nothing."""
+        """The groups of evidence that count: how far the log-odds fall without the inputs of a group."""
         own = self.collected.inputs.cell(c, row).values[0]
         places = group_of()
         without = np.repeat(own[None], 1 + len(GROUPS), axis=0)
@@ -219,8 +219,8 @@ class CellProbabilities:
         odds = self.decision.cell.log_odds(without)
         falls = {group: float(odds[0] - odds[number + 1]) for number, group in enumerate(places) if group != "facts"}
         order = sorted(falls, key=lambda group: -falls[group])
-        strongest = max(falls[order[0]], LEAST_SAID)
-        return [group for group in order if falls[group] >= WORTH_SAYING * strongest] or order[:1]
+        strongest = max(falls[order[0]], MIN_REASON_ODDS)
+        return [group for group in order if falls[group] >= MIN_REASON_SHARE * strongest] or order[:1]
 
 
 def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedDecision) -> tuple[Floats, ColumnInputs]:
@@ -228,7 +228,7 @@ def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedD
     made = collected.inputs.make(c)
     chance = decision.first(made.values)
     order = column_order(collected.written, c) if is_own else None
-    return chance, made.take(suspects_of(chance, order))
+    return chance, made.take(screened_rows(chance, order))
 
 
 def _judge_in_context(
@@ -236,7 +236,7 @@ def _judge_in_context(
 ) -> Floats:
     """Probabilities of a column with the context of the table."""
     order = column_order(collected.written, c)
-    rows = suspects_of(first[c], order)
+    rows = screened_rows(first[c], order)
     found: Floats = first[c].copy()
     own = collected.inputs.cells(c, rows).values
     context = suspicion.inputs(c, collected.written.columns[c].codes)[rows]
@@ -259,8 +259,8 @@ def judge_cells(
     place[of_columns[of_columns >= 0]] = np.flatnonzero(of_columns >= 0)
     chance = found.probability[at, place[columns]]
     cells = list(zip(at.tolist(), place[columns].tolist(), (chance >= WORTH_A_CHECK).tolist(), strict=True))
-    worth_saying = [(row, c) for row, c, worth in cells if worth]
-    suggested = dict(zip(worth_saying, found.suggestions(worth_saying), strict=True))
+    reported = [(row, c) for row, c, is_reported in cells if is_reported]
+    suggested = dict(zip(reported, found.suggestions(reported), strict=True))
     made = (suggested.get((row, c)) for row, c, _ in cells)
     return chance, [None if instead is None else instead.text for instead in made]
 
@@ -268,8 +268,8 @@ def judge_cells(
 def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
     """What is wrong with a cell, in one sentence."""
     start = _start(name, observed)
-    said = [reason.text for reason in reasons if reason.text][:MOST_SAID]
-    return f"{start}: {'; '.join(said) or 'no single evidence decides, all of it together does'}"
+    texts = [reason.text for reason in reasons if reason.text][:MAX_REASONS]
+    return f"{start}: {'; '.join(texts) or 'no single evidence decides, all of it together does'}"
 
 
 def probability_text(value: float) -> str:
@@ -282,7 +282,6 @@ def _start(name: str, observed: str | None) -> str:
 
 
 __all__ = [
-    "CELL_INPUTS",
     "HIDDEN",
     "WORTH_A_CHECK",
     "WRONG",

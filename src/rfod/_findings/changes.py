@@ -62,8 +62,8 @@ def likely_changes(probabilities: CellProbabilities, above: float) -> list[Chang
     """The cells whose suggestion is right with at least this probability."""
     if not 0 < above <= 1:
         raise ParameterError(f"above is {above!r}; it must be a number between 0 and 1, 0 excluded.")
-    chance, names = probabilities.probability, probabilities.names
-    cells = [(int(row), int(c)) for row, c in probabilities.above(REPAIRED_FROM) if chance[row, c] > 0]
+    names = probabilities.names
+    cells = [(int(row), int(c)) for row, c in probabilities.above(REPAIRED_FROM)]
     wanted = [
         cell
         for cell, made in zip(cells, probabilities.suggestions(cells), strict=True)

@@ -68,7 +68,7 @@ class CellExplanation:
     n_such: int
     """Training rows of the model's sample that meet the conditions and have a value, without the row itself."""
     n_contradicting: int
-    """How many of them speak against the cell, in the way `claim` says."""
+    """How many of them are evidence against the cell, in the way that `claim` states."""
     claim: str
     """What those rows are like, such as "at most 42" or "carrier = DHL"."""
     suggestion: str | None

@@ -37,7 +37,7 @@ STEP = np.dtype(
         ("side", np.int64),  # sets: which bit stands for the row's side
     ]
 )
-DEEPEST = 8  # splits further down speak of a handful of rows
+DEEPEST = 8  # splits further down divide a handful of rows
 ROWS_TOGETHER = 512
 MOST_CONDITIONS = 3
 MOST_FEATURES = 10  # that are tried for a cell, those the trees split on first
@@ -169,13 +169,13 @@ class Reasons:
     def find(
         self, j: int, steps: Steps, own_codes: NDArray[np.uint8], contrast: Contrast, without: Collection[int]
     ) -> list[Clause]:
-        """The conditions for a cell of column j, most telling first; `without` are columns they must not speak of.
+        """The conditions for a cell of column j, most informative first; `without` are columns they must not name.
 
         `steps` are those of its row in the forest of j, `own_codes` the codes of the row's features.
         """
         total = np.bincount(steps["feature"], FADING ** steps["depth"], minlength=len(self.model.features))
         candidates = list(self._candidates(j, steps, total, own_codes, without))
-        # of equally telling ones: what the trees split on first, one category before several
+        # of equally informative ones: what the trees split on first, one category before several
         is_one = np.array([clause.codes is not None and len(clause.codes) == 1 for clause in candidates])
         favour = TREES_CHOICE * total / max(total.max(initial=0), 1e-12)
         preference = np.array([favour[clause.feature] for clause in candidates]) + ONE_CATEGORY * is_one
@@ -231,7 +231,7 @@ class Reasons:
 
     @staticmethod
     def _objective(sums: Floats, overall: Floats) -> Floats:
-        """Smaller is more telling: values close to the expected one, few as far out as the observed one."""
+        """Smaller is more informative: values close to the expected one, few as far out as the observed one."""
         n_rows = np.maximum(sums[:, 0], 1)
         everywhere = max(overall[1] / max(overall[0], 1), 1e-12)
         spread = np.log(sums[:, 1] / n_rows / everywhere + LEAST_SPREAD)

@@ -1,4 +1,4 @@
-"""Findings in words: what was expected, which rows speak for it, and the sentence that says so."""
+"""Findings in words: what was expected, which rows are evidence for it, and the sentence for both."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Evidence:
     """The claim is what rows are not: `n_contradicting` is the number of rows it does not hold for."""
 
     @property
-    def is_telling(self) -> bool:
+    def is_informative(self) -> bool:
         """Whether most rows agree: only then are they held against the cell."""
         return self.n_contradicting >= FEWEST_AGREEING * max(1, self.n_such)
 
@@ -207,9 +207,9 @@ def because_words(conditions: Sequence[Condition], evidence: Evidence, rows: tup
     """ " because a and b (38 of 39 such rows are at most 42)"."""
     if conditions:
         listed = joined([condition.text for condition in conditions], "and")
-        counted = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_telling else ""
+        counted = f" ({evidence_words(evidence, ('such row', 'such rows'))})" if evidence.is_informative else ""
         return f" because {listed}{counted}"
-    return f" ({evidence_words(evidence, rows)})" if evidence.is_telling else ""
+    return f" ({evidence_words(evidence, rows)})" if evidence.is_informative else ""
 
 
 def cell_sentence(

@@ -17,7 +17,6 @@ import pyarrow as pa
 from rfod._io.delimited import DelimitedSource, Dialect
 from rfod._io.field_places import FieldPlaces, Place, Record
 from rfod._io.interface import OutputError
-from rfod._io.records import JsonSource
 from rfod._io.source import Batch, Source
 from rfod._io.storage import replaced
 from rfod._io.text import open_bytes, plain_name, unpack
@@ -64,11 +63,6 @@ def write_bytes(path: str, data: bytes) -> None:
     pack = _PACKERS.get(path.lower()[len(plain_name(path)) :])
     with replaced(path) as temporary:
         Path(temporary).write_bytes(data if pack is None else pack(data))
-
-
-def can_rewrite(source: Source) -> bool:
-    """Whether the file of a source, once read, can be changed in place of its fields."""
-    return isinstance(source, DelimitedSource | JsonSource)
 
 
 def rewrite(source: Source, path: str, batch: Batch, edits: Sequence[Edit]) -> Rewritten:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rfod._table.fingerprint import mixed
 from rfod._table.kinds.base import ColumnFormat
 
 Keys = NDArray[np.uint64]
@@ -23,9 +24,7 @@ def row_keys(seed: int, name: str, rows: Places) -> Keys:
     start = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
     keys = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     keys += np.frombuffer(start, "<u8")[0]
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
+    return mixed(keys)
 
 
 def likely_bound(n_wanted: int, n_rows: int) -> int:

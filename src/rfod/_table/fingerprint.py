@@ -1,7 +1,9 @@
 """Fingerprints: what a row holds, as numbers by which it is found again without a key, also after rows moved.
 
 A fingerprint has four parts. The name of a column says which part its values go to, so that a changed value changes
-one part, and so does a column that is added. Files hold fingerprints (docs/formats.md), so they must not change.
+one part, and so does a column that is added. Files of findings hold fingerprints (docs/formats.md), so they must not
+change. Decisions files have a shorter one of their own, from which changed cells can be taken out
+(`rfod._decisions.texts.row_hashes`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.table import Table
-from rfod._table.values import as_text, family, plain, read_numbers
+from rfod._table.values import family, plain, plain_text, read_numbers
 
 Hashes = NDArray[np.uint64]
 N_PARTS = 4
@@ -25,7 +27,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(values: Hashes) -> Hashes:
-    """The finaliser of splitmix64: each bit of a number changes about half of the bits of the result."""
+    """The finaliser of splitmix64: each bit of a number changes about half of the bits of the result; 0 stays 0."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
@@ -56,8 +58,7 @@ def _number_hashes(numbers: NDArray[np.float64]) -> Hashes:
 def _text_hashes(column: pa.ChunkedArray) -> Hashes:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.uint64)
-    text = column if family(column.type) == "text" else as_text(column)
-    encoded = pc.utf8_trim_whitespace(text).combine_chunks().dictionary_encode()
+    encoded = pc.utf8_trim_whitespace(plain_text(column)).combine_chunks().dictionary_encode()
     known = [text_hash(value) if value else 0 for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
     return np.asarray(np.array([*known, 0], dtype=np.uint64)[codes])
@@ -76,7 +77,8 @@ def fingerprints(table: Table) -> Hashes:
 
 
 def fingerprint_texts(prints: Hashes) -> list[str]:
-    """Fingerprints as files hold them: 40 hexadecimal digits, ten for each part."""
+    """Fingerprints as files of findings hold them, by which runs are compared: 40 hexadecimal digits, ten a part.
+    Not those of decisions files, which have 16 (`rfod._decisions.texts.fingerprint`)."""
     return ["".join(f"{part:0{_DIGITS}x}" for part in parts) for parts in prints.tolist()]
 
 

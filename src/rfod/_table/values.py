@@ -127,6 +127,18 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(column.cast(pa.large_string()), r"\.0+$", "")
 
 
+def plain_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A plain column as text: text as it is, other values by `as_text`."""
+    return column if family(column.type) == "text" else as_text(column)
+
+
+def plain_text_in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same, moments with a time zone in UTC: one text per moment, whatever the name of its zone."""
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    return plain_text(column)
+
+
 def by_distinct(column: pa.ChunkedArray, read: Callable[[Any], Any], arrow_type: pa.DataType) -> pa.ChunkedArray:
     """`read` of each value, called once per distinct value and chunk; null for null."""
     parts = []

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rfod._table.kinds.categorical import Categorical
-from rfod._table.values import as_text, family, plain
+from rfod._table.values import plain, plain_text
 
 
 class Code(Categorical):
@@ -24,7 +24,7 @@ class Code(Categorical):
         if pa.types.is_floating(column.type):
             with contextlib.suppress(pa.ArrowInvalid):
                 column = column.cast(pa.int64())
-        return pc.utf8_trim_whitespace(column if family(column.type) == "text" else as_text(column))
+        return pc.utf8_trim_whitespace(plain_text(column))
 
 
 KINDS = (Code(),)
