@@ -11,13 +11,13 @@ from zipfile import is_zipfile
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import typer
 from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
 from rfod._decisions.decisions import Decisions, Matched, Settled, warn_of
+from rfod._decisions.texts import rows_with_key
 from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
@@ -259,8 +259,7 @@ def picked_rows(
         picked += at
     for text in keys:
         key, value = _key_and_value(table, text)
-        same = pc.equal(batch.table.exact(key).cast(pa.string()), value)
-        found = np.flatnonzero(same.fill_null(False).to_numpy())
+        found = rows_with_key(batch.table, key, value)
         if not len(found):
             raise InputError(f"no row has {key} = {value}. Hint: rows can also be named by their number, with --row.")
         picked += found.tolist()
