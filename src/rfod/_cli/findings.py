@@ -53,7 +53,8 @@ def print_findings(
                 console.print(Text(" " * len(start)) + line, soft_wrap=True)
     if n_flagged > len(findings):
         rest = f"... and {n_flagged - len(findings):,} more"
-        console.print(rest + (f" in {output}" if output else "; -o FILE writes all, --show N shows more"))
+        where = f" in {shown(output)}" if output else "; -o FILE writes all, --show N shows more"
+        console.print(Text(rest + where), soft_wrap=True)
 
 
 def place_of(finding: RowExplanation) -> str:

@@ -271,4 +271,4 @@ def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels
         chance = "decided" if change.probability is None else f"probability {probability_text(change.probability)}"
         console.print(text + Text(f" ({chance})"), soft_wrap=True)
     if len(changes) > most:
-        console.print(f"... and {len(changes) - most:,} more in {log}", soft_wrap=True)
+        console.print(Text(f"... and {len(changes) - most:,} more in {shown(log)}"), soft_wrap=True)
