@@ -157,7 +157,7 @@ def match_source(decisions: Decisions, source: Source, reporter: Reporter) -> Ma
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
     matched = decisions.matched(matcher, table)
     with reporter.remarks():
-        warn_of(decisions.notes, matched.unmatched)
+        warn_of(decisions.notes, [*matched.unmatched, *matched.find_fine(table)[1]])
     return matched
 
 
@@ -234,8 +234,8 @@ def explain_picked(
     settled = None
     if decisions is not None:
         matched = decisions.match(batch.table)
-        warn_of(decisions.notes, matched.unmatched)
         settled = matched.settle(judged.table, np.array(picked) if picked else None)
+        warn_of(decisions.notes, [*matched.unmatched, *settled.unread])
     found = detect(model, judged.table, key=key, lines=judged.lines, n_jobs=jobs, decisions=settled)
     if not picked:
         return found.explain_rows(found.judged.order[:top], n_cells)
