@@ -79,6 +79,13 @@ def test_fit_score_inspect(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     assert "A00123" in ran.out
 
 
+def test_inspect_reads_addresses(rfod: Any, model: Path) -> None:
+    plain, ran = rfod("inspect", model, "--json"), rfod("inspect", f"file://{model}", "--json")
+    assert (ran.code, ran.out) == (0, plain.out), ran.err
+    missing = f"file://{model}.no"
+    assert f"{missing}: there is no such model file" in rfod("inspect", missing, width=500).err
+
+
 def test_fit_with_a_limit_on_predictors(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     model = tmp_path / "orders.rfod"
 

@@ -39,12 +39,17 @@ _TEXT = "\0text of "  # no column that was read begins like this
 def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
     with local_copy(path) as here:
-        if not Path(here).is_file():
-            raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
-        if not is_zipfile(here):
-            raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
-        with naming(path):
-            return load_model(here)
+        return load_local(here, path)
+
+
+def load_local(here: str, path: str) -> Model:
+    """The model of a file on this machine, with errors that name the path or address it was given by."""
+    if not Path(here).is_file():
+        raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+    if not is_zipfile(here):
+        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+    with naming(path):
+        return load_model(here)
 
 
 def open_model_and_source(
