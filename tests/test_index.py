@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -89,6 +91,9 @@ def test_explain_by_key(frame: pd.DataFrame) -> None:
         found.explain(key="k10")
     numbered = scanned(frame.assign(id=np.arange(100, 100 + N)), key="id")
     assert numbered.explain(key=107).row == 7
+    dated = scanned(frame.assign(id=pd.date_range("2024-01-01", periods=N)), key="id")
+    for key in ("2024-01-08", "2024-01-08 00:00:00", pd.Timestamp("2024-01-08"), dt.date(2024, 1, 8)):
+        assert dated.explain(key=key).row == 7
 
 
 def test_some_of_the_rows_keep_their_labels(frame: pd.DataFrame) -> None:

@@ -60,7 +60,8 @@ class Detection:
         check_columns(given.names, [] if key is None else [key], "use as key")
         self.judged = JudgedTable(model, table, cells, read=own_rows, n_jobs=n_jobs, settled=settled)
         """The judged table behind this answer; for figures and reports, its members may change."""
-        self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines)
+        written = given.written(key) if key is not None and key in given.texts else None
+        self.labels = RowLabels(key, None if key is None else given.exact(key), first_row, lines, written)
         """How rows are found again."""
         self.given_names = given.names
         """Names of all columns that came."""

@@ -79,6 +79,13 @@ def test_fit_score_inspect(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     assert "A00123" in ran.out
 
 
+def test_inspect_reads_addresses(rfod: Any, model: Path) -> None:
+    plain, ran = rfod("inspect", model, "--json"), rfod("inspect", f"file://{model}", "--json")
+    assert (ran.code, ran.out) == (0, plain.out), ran.err
+    missing = f"file://{model}.no"
+    assert f"{missing}: there is no such model file" in rfod("inspect", missing, width=500).err
+
+
 def test_fit_with_a_limit_on_predictors(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     model = tmp_path / "orders.rfod"
 
@@ -340,7 +347,20 @@ def test_a_stopped_run_leaves_the_old_output(model: Path, tmp_path: Path, number
     assert b"Traceback" not in err
     assert target.read_text() == "old"
     if number != signal.SIGKILL:
+        assert (run.returncode, err.decode()) == (130, "error: interrupted; no file is half written.\n")
         assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_an_interrupted_run_says_no_more_than_is_true(
+    rfod: Any, orders_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rfod._views.page.write_page", stopped)
+    ran = rfod("scan", orders_csv, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.html", "--top", "0", *FEW)
+    assert (ran.code, [path.name for path in tmp_path.iterdir()]) == (130, ["o.csv"])
+    assert "error: interrupted; no file is half written." in ran.err
 
 
 @pytest.mark.slow

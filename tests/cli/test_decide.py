@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from rfod import Decisions
+from rfod import Decision, Decisions
 from rfod._io import columnar
 
 WRONG = 123  # the row of orders.csv with a wrong price
@@ -113,6 +113,26 @@ def test_what_does_not_apply_is_noted(rfod: Any, table: Path, file: Path) -> Non
     assert ran.code == 0
     assert "note: 1 decision does not apply to this table: order_id A00123: price" in ran.err
     assert "line 2: it is cut off" in ran.err
+
+
+def test_a_condition_that_cannot_be_evaluated_is_noted(
+    rfod: Any, table: Path, file: Path, model: Path, tmp_path: Path
+) -> None:
+    Decisions(path=str(file)).add(Decision("fine", "price", wherever="service > 2024-01-02"))
+    note = "note: 1 decision does not apply to this table: price is fine wherever service > 2024-01-02 (The condition"
+    few = ("--trees", "3", "-j", "1")
+    for command in (
+        ["scan", table, *few],
+        ["scan", table, "--sample-rows", "200", *few],
+        ["repair", table, "-o", tmp_path / "o.csv", *few],
+        ["fit", table, "-o", tmp_path / "o.rfod", *few],
+        ["score", model, table, "--batch-rows", "50", "-j", "1"],
+        ["explain", model, table, "--row", "3", "-j", "1"],
+        ["report", model, table, "-o", tmp_path / "o.html", "-j", "1"],
+    ):
+        ran = rfod(*command, "--decisions", file, width=1000)
+        assert (ran.code, ran.err.count(note)) == (0, 1), ran.err
+    assert rfod("decide", table, "-c", "days", "--row", "3", "--fine").code == 0
 
 
 def test_damaged_files_are_errors(rfod: Any, table: Path, file: Path, model: Path) -> None:

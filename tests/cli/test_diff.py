@@ -12,7 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from rfod.exceptions import ParameterError
+from rfod import diff, load
+from rfod.exceptions import ParameterError, SchemaError
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 FEW = ("--trees", "10", "--jobs", "1")
@@ -102,6 +103,20 @@ def test_a_model_and_a_table(rfod: Any, folder: Path, tmp_path: Path) -> None:
     check_schema(plain, "diff-1.json")
     assert not plain["compares_findings"]
     assert {column["column"]: column["moved"] for column in plain["columns"]}["price"] == ["relation"]
+
+
+def test_a_model_takes_no_parameters_of_scans(rfod: Any, model: Path, folder: Path) -> None:
+    for option, value in (("--key", "order_id"), ("--above", "0.5")):
+        ran = rfod("diff", model, folder / "june.csv", option, value, width=500)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"Invalid value for {option}: of a model and a table only columns are compared." in ran.err
+    frame, fitted = table(), load(model)
+    for given in ({"key": "order_id"}, {"above": 0.5}, {"n_estimators": 5}):
+        with pytest.raises(ParameterError, match="belong to scans"):
+            diff(fitted, frame, **given)
+    with pytest.raises(SchemaError, match="is not a table"):
+        diff(fitted, fitted)
+    assert not diff(fitted, frame, level=0.01).compares_findings
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "json"])

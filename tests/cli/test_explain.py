@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from rfod import Decisions
 
 
 def test_row(rfod: Any, model: Path, orders_csv: Path) -> None:
@@ -21,6 +28,28 @@ def test_key(rfod: Any, model: Path, orders_csv: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "Row 123 (order_id A00123), score " in ran.out
     assert "Row 7 (order_id A00007), score " in ran.out
+
+
+@pytest.fixture(scope="module")
+def timed_csv(orders_csv: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Orders with the time of each; that of row 123 is 2024-01-06 03:30."""
+    rows = pyarrow.csv.read_csv(orders_csv)
+    start = dt.datetime(2024, 1, 1, 0, 30)
+    times = [f"{start + dt.timedelta(hours=row):%Y-%m-%d %H:%M}" for row in range(rows.num_rows)]
+    path = tmp_path_factory.mktemp("timed") / "timed.csv"
+    pyarrow.csv.write_csv(rows.append_column("ts", pa.array(times)), path)
+    return path
+
+
+@pytest.mark.parametrize("time", ["2024-01-06 03:30", "2024-01-06 03:30:00"])
+def test_a_time_is_a_key_as_written_and_as_shown(rfod: Any, model: Path, timed_csv: Path, time: str) -> None:
+    ran = rfod("explain", model, timed_csv, "--key", f"ts={time}", "-q", "-j", "1")
+    assert ran.code == 0, ran.err
+    assert "Row 123 (ts 2024-01-06 03:30:00), score " in ran.out
+    kept = timed_csv.with_name(f"{len(time)}.jsonl")
+    ran = rfod("decide", timed_csv, "--key", "ts", "--row", time, "-c", "price", "--fine", "--decisions", kept)
+    assert ran.code == 0, ran.err
+    assert next(iter(Decisions.read(kept))).key == ("ts", "2024-01-06 03:30:00")
 
 
 def test_the_worst_rows_as_json(rfod: Any, model: Path, orders_csv: Path) -> None:

@@ -128,11 +128,13 @@ def test_log_of_a_repair_is_read(kept: Path, rfod: Any, tmp_path: Path) -> None:
     log = kept / "orders.changes.csv"
     lines = (kept / "orders.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     for change in read_log(str(log)):
-        at = int(change["line"]) - 1
-        lines[at] = lines[at].replace(f",{change['before']},", f",{change['after'] or ''},", 1)
+        assert change.line is not None
+        at = change.line - 1
+        lines[at] = lines[at].replace(f",{change.before},", f",{change.after or ''},", 1)
     (tmp_path / "clean.csv").write_text("".join(lines), encoding="utf-8")
     ran = rfod("repair", tmp_path / "clean.csv", *SCAN, "--done", log, "-o", tmp_path / "again.csv")
     assert ran.code == 0, ran.err
     again = (tmp_path / "again.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     for change in read_log(str(log)):
-        assert again[int(change["line"]) - 1] == lines[int(change["line"]) - 1]
+        assert change.line is not None
+        assert again[change.line - 1] == lines[change.line - 1]

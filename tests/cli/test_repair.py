@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import Rfod
 
+from rfod._cli.repairing import changes_schema, read_log
+from rfod._io.write import open_sink
+
 STATES = {"Austin": "TX", "Reno": "NV", "Boston": "MA"}
 FAST = ("--trees", 20, "--jobs", 1)
 
@@ -131,3 +134,46 @@ def test_what_cannot_be_done_is_said_before_anything_is_read(rfod: Rfod, orders:
     assert ran.code == 1
     assert "is no change log" in ran.err
     assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\r\nb", "a\rb", 'a\nb,"c"', "x" * 200_000])
+def test_a_log_is_read_as_it_was_written(text: str, ending: str, tmp_path: Path) -> None:
+    path, schema = tmp_path / f"log.{ending}", changes_schema(None)
+    lines = [
+        {"row": row, "line": row + 2, "column": f"c {text}", "before": text, "after": None, "why": text}
+        for row in range(2)
+    ]
+    with open_sink(str(path), schema) as write:
+        write(pa.Table.from_pylist(lines, schema))
+    found = [(change.row, change.line, change.column, change.before, change.after) for change in read_log(str(path))]
+    assert found == [(row, row + 2, f"c {text}", text, None) for row in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("log.csv", 'row,line,column,before,after\n1,2,a,"b\n",c\n2,two,a,b,c\n', "log.csv, line 4: 'line' is 'two'"),
+        ("log.csv", "row,line,column,before,after\n1.5,,a,b,c\n", "log.csv, line 2: 'row' is '1.5'"),
+        ("log.csv", f"row,line,column,before,after\n{'9' * 5000},,a,b,c\n", "line 2: 'row' is '999"),
+        ("log.csv", "row,line,column,before,after\n1,2,a\n", "is no change log (line 2 lacks one of"),
+        ("log.jsonl", '\n{"row": "x", "line": 1, "column": "a", "before": "b", "after": "c"}\n',
+         "log.jsonl, line 2: 'row' is 'x', not a row number. Hint: give the log as rfod repair wrote it"),
+        ("log.jsonl", "5\n", "is no change log (line 1 lacks one of"),
+    ],
+)  # fmt: skip
+def test_a_damaged_log_is_refused_with_its_line(
+    rfod: Rfod, orders: Path, name: str, content: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    ran = rfod("repair", orders, "-o", tmp_path / "o.csv", "--done", tmp_path / name, *FAST, width=500)
+    assert ran.code == 1
+    assert message in ran.err
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_log_may_have_passed_through_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("row,line,column,before,after\n1.0,3.0,a,b,c\n2.0,,a,,c\n", encoding="utf-8-sig")
+    found = [(change.row, change.line, change.before) for change in read_log(str(path))]
+    assert found == [(1, 3, "b"), (2, None, None)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,6 +15,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
+
+from rfod._cli.console import Reporter
+from rfod._io.interface import ReadOptions
+from rfod._io.locations import open_source
 
 FEW = ("--trees", "5", "--jobs", "1")
 
@@ -116,6 +122,39 @@ def test_a_bug_ends_with_one_line_and_a_file(
     monkeypatch.setenv("RFOD_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         rfod("scan", orders_csv, *FEW)
+
+
+@pytest.mark.parametrize("name", [":warning:[final].csv", "[2024]/[/2024].csv"])
+def test_names_of_files_are_no_markup(
+    rfod: Any, dirty_csv: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    table = Path("[/b].csv")
+    table.parent.mkdir()
+    table.write_bytes(dirty_csv.read_bytes())
+    few = ("--show", "1", *FEW)
+    scanned = rfod("scan", table, "--cells", "-o", name, "--above", "0.2", "--top", "0", *few)
+    scored = rfod("score", model, table, "-o", name, "--top", "5", "--show", "1", "-j", "1")
+    for ran in (scanned, scored):
+        assert ran.code == 0, ran.err
+        assert f" in {name}\n" in ran.out
+        assert f"{table}: 400 rows" in ran.err.replace("\n", "")
+    ran = rfod("repair", table, "-o", "r.csv", "--log", name, "--repair-above", "0.1", *few)
+    assert ran.code == 0, ran.err
+    assert f" more in {name}\n" in ran.out
+
+
+def test_names_of_files_above_a_bar(tmp_path: Path) -> None:
+    path = tmp_path / "[bold]x[/2024].csv"
+    path.parent.mkdir()
+    path.write_text("a,b\n1,2\n")
+    reporter, drawn = Reporter(False), io.StringIO()
+    reporter.console = Console(file=drawn, force_terminal=True, width=200)
+    source = open_source(str(path), ReadOptions())
+    with reporter.bar("reading", source) as advance:
+        advance(1)
+    assert "[bold]x[/2024].csv" in drawn.getvalue()
 
 
 def test_columns_and_exclude(rfod: Any, orders_csv: Path) -> None:

@@ -122,6 +122,22 @@ def test_conditions_are_about_all_rows_where_they_hold() -> None:
     assert "there is no column 'country'" in unmatched.reason
 
 
+def test_a_condition_that_cannot_be_evaluated_is_reported() -> None:
+    decisions = Decisions(
+        [
+            Decision("fine", "weight", wherever="city > 2024-01-02"),
+            Decision("fine", "city", wherever="country = AT"),
+        ]
+    )
+    matched = decisions.match(frame())
+    assert not matched.unmatched
+    settled = matched.settle(open_table(frame()))
+    assert {name: sorted(rows) for name, rows in settled.cells.items()} == {"city": [0, 3]}
+    assert [one.reason for one in settled.unread] == [
+        "The condition compares 'city' with '2024-01-02', which is no number"
+    ]
+
+
 def test_conditions_hold_for_decided_values() -> None:
     decisions = Decisions([Decision("fine", "weight", wherever="city = Hamburg")])
     decisions.add(decisions.on_cell(frame(), 1, "city", "replace", "Hamburg"))

@@ -14,7 +14,7 @@ from rfod._cli.commands import check, explain, inspect, report, warm_up
 from rfod._cli.decide import decide
 from rfod._cli.diff import diff
 from rfod._cli.fit import fit
-from rfod._cli.options import with_groups
+from rfod._cli.options import StoppedError, with_groups
 from rfod._cli.repair import repair
 from rfod._cli.scan import scan
 from rfod._cli.score import score
@@ -75,8 +75,8 @@ def main() -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}.")
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was written.", INTERRUPTED)
+    except (StoppedError, KeyboardInterrupt):
+        _fail("interrupted; no file is half written.", INTERRUPTED)
     except Exception as error:
         if os.environ.get("RFOD_DEBUG"):
             raise

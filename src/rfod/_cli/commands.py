@@ -191,9 +191,11 @@ def inspect(
     """
     from rfod._cli.console import stdout_console
     from rfod._cli.description import describe, print_description
-    from rfod._cli.inputs import open_model
+    from rfod._cli.inputs import load_local
+    from rfod._io.storage import local_copy
 
-    summary = describe(open_model(model), model)
+    with local_copy(model) as here:
+        summary = describe(load_local(here, model), here)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:

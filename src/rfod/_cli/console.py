@@ -106,7 +106,7 @@ class Reporter:
             yield lambda n_rows: None
             return
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),  # it has the name of a file in it
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[rows]:,} rows, {task.fields[rate]:,.0f}/s"),

@@ -12,7 +12,7 @@ from rfod._decisions.condition import parse_condition
 from rfod._decisions.decision import Decision, Kind
 from rfod._decisions.decisions import Decisions
 from rfod._decisions.file import beside
-from rfod._decisions.texts import cell_texts, comparable, key_texts
+from rfod._decisions.texts import cell_texts, rows_with_key
 from rfod._evidence.decision import load_decision
 from rfod._io.interface import InputError
 from rfod._io.source import Batch
@@ -104,15 +104,14 @@ def _row(batch: Batch, key: str | None, choice: CellChoice) -> int:
                 "Hint: --key COLUMN names the column that identifies rows."
             )
         return int(str(choice.row))
-    wanted = comparable(choice.row)
-    found = [row for row, text in enumerate(key_texts(table, key)) if text is not None and text == wanted]
+    found = rows_with_key(table, key, str(choice.row))
     if len(found) > 1:
-        texts = cell_texts(table, str(choice.column), np.array(found))
+        texts = cell_texts(table, str(choice.column), found)
         shown = ", ".join("nothing" if text is None else repr(text[:20]) for text in texts[:3])
         raise InputError(
             f"{len(found):,} rows have {key} = {choice.row}, with {choice.column} {shown}. "
             "Hint: name the row by --line, or by its number without --key."
         )
-    if not found:
+    if not len(found):
         raise InputError(f"no row has {key} = {choice.row}. Hint: without --key, --row is the number of a row.")
-    return found[0]
+    return int(found[0])

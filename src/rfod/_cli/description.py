@@ -78,7 +78,7 @@ def _columns_table(columns: list[dict[str, Any]], narrow: bool) -> Table:
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
-    """What a model file holds, as plain values."""
+    """What a model file on this machine holds, as plain values."""
     facts = read_stats(path) or {}
     forests = summarise_forests(model)
     defaults = Params().to_json()

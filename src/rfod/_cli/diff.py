@@ -82,6 +82,12 @@ def diff(
     if all(has_findings):
         found = _of_files(before, after, above)
     elif _is_model(before):
+        for given, option in ((key, "--key"), (above, "--above")):
+            if given is not None:
+                raise typer.BadParameter(
+                    "of a model and a table only columns are compared. Hint: leave it out, or give two tables.",
+                    param_hint=option,
+                )
         found = _of_model(before, after, reading, reporter, level, learning.jobs)
     else:
         found = _of_tables(before, after, key, reading, learning, reporter, above, level)

@@ -49,7 +49,8 @@ def print_findings(
             print_wrapped(console, " " * len(start), cell_sentence(cell))
     if n_flagged > len(findings):
         rest = f"... and {n_flagged - len(findings):,} more"
-        console.print(rest + (f" in {output}" if output else "; -o FILE writes all, --show N shows more"))
+        where = f" in {shown(output)}" if output else "; -o FILE writes all, --show N shows more"
+        console.print(Text(rest + where), soft_wrap=True)
 
 
 def print_wrapped(console: Console, start: str, text: Text) -> None:

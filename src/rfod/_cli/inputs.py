@@ -11,13 +11,13 @@ from zipfile import is_zipfile
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import typer
 from numpy.typing import NDArray
 
 from rfod._cli.console import Reporter, naming
 from rfod._cli.options import Reading
 from rfod._decisions.decisions import Decisions, Matched, Settled, warn_of
+from rfod._decisions.texts import rows_with_key
 from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
 from rfod._io.interface import InputError, ReadOptions
@@ -39,12 +39,17 @@ _TEXT = "\0text of "  # no column that was read begins like this
 def open_model(path: str) -> Model:
     """The model, with errors that name its file."""
     with local_copy(path) as here:
-        if not Path(here).is_file():
-            raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
-        if not is_zipfile(here):
-            raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
-        with naming(path):
-            return load_model(here)
+        return load_local(here, path)
+
+
+def load_local(here: str, path: str) -> Model:
+    """The model of a file on this machine, with errors that name the path or address it was given by."""
+    if not Path(here).is_file():
+        raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
+    if not is_zipfile(here):
+        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+    with naming(path):
+        return load_model(here)
 
 
 def open_model_and_source(
@@ -157,7 +162,7 @@ def match_source(decisions: Decisions, source: Source, reporter: Reporter) -> Ma
         raise InputError(f"{source.name}: the table has no rows. Hint: a header alone is not enough.")
     matched = decisions.matched(matcher, table)
     with reporter.remarks():
-        warn_of(decisions.notes, matched.unmatched)
+        warn_of(decisions.notes, [*matched.unmatched, *matched.find_fine(table)[1]])
     return matched
 
 
@@ -234,8 +239,8 @@ def explain_picked(
     settled = None
     if decisions is not None:
         matched = decisions.match(batch.table)
-        warn_of(decisions.notes, matched.unmatched)
         settled = matched.settle(judged.table, np.array(picked) if picked else None)
+        warn_of(decisions.notes, [*matched.unmatched, *settled.unread])
     found = detect(model, judged.table, key=key, lines=judged.lines, n_jobs=jobs, decisions=settled)
     if not picked:
         return found.explain_rows(found.judged.order[:top], n_cells)
@@ -259,8 +264,7 @@ def picked_rows(
         picked += at
     for text in keys:
         key, value = _key_and_value(table, text)
-        same = pc.equal(batch.table.exact(key).cast(pa.string()), value)
-        found = np.flatnonzero(same.fill_null(False).to_numpy())
+        found = rows_with_key(batch.table, key, value)
         if not len(found):
             raise InputError(f"no row has {key} = {value}. Hint: rows can also be named by their number, with --row.")
         picked += found.tolist()

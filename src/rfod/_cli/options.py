@@ -220,6 +220,10 @@ def _each_name(given: list[str] | None, names: Sequence[str]) -> list[str] | Non
     return parts or None
 
 
+class StoppedError(Exception):
+    """A command was ended by Ctrl-C, or by a request to end."""
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer takes it: a parameter that is a group of options becomes the options of the group."""
     hints = get_type_hints(command)
@@ -241,7 +245,10 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     def call(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
+        try:
+            command(**given)
+        except KeyboardInterrupt as error:  # which typer would end the program for, without a word
+            raise StoppedError from error
 
     del call.__wrapped__  # typer would look at the signature behind it
     parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]

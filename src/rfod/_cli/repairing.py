@@ -130,26 +130,78 @@ def _typed(
 # ---------------------------------------------------------------------------------------------------- an earlier run
 
 
-def read_log(path: str) -> list[dict[str, Any]]:
-    """The lines of a change log."""
+_NEEDED = ("after", "before", "column", "line", "row")
+_LONGEST_FIELD = 1 << 30  # the csv module refuses fields of more than 128 KB unless it is told otherwise
+
+
+@dataclass(frozen=True)
+class LoggedChange:
+    """One line of a change log."""
+
+    row: int | None
+    line: int | None
+    column: str
+    before: str | None
+    after: str | None
+
+
+def read_log(path: str) -> list[LoggedChange]:
+    """The lines of a change log; `InputError` for a file that is none, and for a place that is no number."""
     try:
-        file_format = format_of(path)
-        if file_format == "parquet":
-            return list(pq.read_table(path).to_pylist())
-        text = Path(path).read_text(encoding="utf-8")
-        if file_format == "jsonl":
-            found = [json.loads(line) for line in text.splitlines() if line.strip()]
-        else:
-            found = [
-                {name: value or None for name, value in line.items()} for line in csv.DictReader(text.splitlines(True))
-            ]
-        needed = {"row", "line", "column", "before", "after"}
-        if any(not needed <= set(line) for line in found):
-            raise ValueError("it lacks one of " + ", ".join(sorted(needed)))
-        return found
-    except (OSError, ValueError, pa.ArrowException) as error:
+        records = _log_records(path)
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} is no change log ({str(reason)[:100]}). Hint: rfod repair writes one.") from error
+    return [_logged(path, number, record) for number, record in records]
+
+
+def _log_records(path: str) -> list[tuple[int, dict[str, Any]]]:
+    """The records of a change log, each with the line on which it begins; those of Parquet are counted from 1."""
+    file_format = format_of(path)
+    found: list[tuple[int, Any]]
+    if file_format == "parquet":
+        found = list(enumerate(pq.read_table(path).to_pylist(), start=1))
+    elif file_format == "jsonl":
+        # read as bytes: U+2028 in a cell ends a line for str.splitlines
+        lines = enumerate(Path(path).read_bytes().split(b"\n"), start=1)
+        found = [(number, json.loads(line)) for number, line in lines if line.strip()]
+    else:
+        found = list(_csv_records(path))
+    for number, record in found:
+        if not isinstance(record, dict) or any(name not in record for name in _NEEDED):
+            raise ValueError(f"line {number:,} lacks one of {', '.join(_NEEDED)}")
+    return found
+
+
+def _csv_records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a change log in CSV; an empty field is None."""
+    limit = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            names = next(reader, [])
+            number = reader.line_num + 1
+            for fields in reader:
+                if fields:
+                    yield number, {name: value or None for name, value in zip(names, fields, strict=False)}
+                number = reader.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _logged(path: str, number: int, record: dict[str, Any]) -> LoggedChange:
+    places: dict[str, int | None] = {}
+    for name in ("row", "line"):
+        # another program may have written 12 as 12.0
+        text = "" if record[name] is None else str(record[name]).strip().removesuffix(".0")
+        if text and not (text.isdecimal() and len(text) <= 18):
+            raise InputError(
+                f"{path}, line {number:,}: {name!r} is {str(record[name])[:40]!r}, not a {name} number. "
+                "Hint: give the log as rfod repair wrote it, or repair the table without --done."
+            )
+        places[name] = int(text) if text else None
+    before, after = (None if record[name] is None else str(record[name]) for name in ("before", "after"))
+    return LoggedChange(places["row"], places["line"], str(record["column"]), before, after)
 
 
 @contextmanager
@@ -180,26 +232,26 @@ def _as_change(edit: Edit) -> Change:
     return Change(edit.row, edit.column, None, edit.text, "", None)
 
 
-def _earlier(batch: Batch, lines: Sequence[dict[str, Any]], reporter: Reporter) -> list[Edit]:
+def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -> list[Edit]:
     """What takes the changes of a log back; those whose new value is not found are noted."""
     table = batch.table
     row_of = {} if batch.lines is None else {line: row for row, line in enumerate(batch.lines.tolist())}
     texts: dict[str, list[str | None]] = {}
     edits, n_lost = [], 0
-    for line in lines:
-        name = str(line["column"])
-        row = row_of.get(int(line["line"])) if row_of and line["line"] else int(line["row"] or 0)
+    for change in logged:
+        name = change.column
+        row = row_of.get(change.line) if row_of and change.line is not None else change.row
         if name in table.names and name not in texts:
             texts[name] = cell_texts(table, name)
         if (
             row is None
             or name not in texts
             or not 0 <= row < table.n_rows
-            or comparable(texts[name][row]) != comparable(line["after"])
+            or comparable(texts[name][row]) != comparable(change.after)
         ):
             n_lost += 1
         else:
-            edits.append(Edit(row, name, line["before"]))
+            edits.append(Edit(row, name, change.before))
     if n_lost:
         reporter.note(f"{n_lost:,} change{'s' if n_lost > 1 else ''} of the log not found in the table.")
     return edits
@@ -219,4 +271,4 @@ def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels
         chance = "decided" if change.probability is None else f"probability {probability_text(change.probability)}"
         console.print(text + Text(f" ({chance})"), soft_wrap=True)
     if len(changes) > most:
-        console.print(f"... and {len(changes) - most:,} more in {log}", soft_wrap=True)
+        console.print(Text(f"... and {len(changes) - most:,} more in {shown(log)}"), soft_wrap=True)

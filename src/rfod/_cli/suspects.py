@@ -107,7 +107,7 @@ class CellFindings:
             self._print_entry(console, number, cells)
         if len(entries) > most:
             n_left = self.n_listed - sum(map(len, entries[:most]))
-            console.print(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}", soft_wrap=True)
+            console.print(Text(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}"), soft_wrap=True)
         if self.n_worth_a_check and self.listed_above > WORTH_A_CHECK:
             n = self.n_worth_a_check
             console.print(
@@ -287,4 +287,4 @@ def _cells(n: int) -> str:
 
 
 def _where(output: str | None) -> str:
-    return f" in {output}" if output else "; --cells -o FILE writes all, --show N shows more"
+    return f" in {shown(output)}" if output else "; --cells -o FILE writes all, --show N shows more"

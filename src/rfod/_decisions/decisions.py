@@ -95,7 +95,7 @@ class Decisions:
                 check_columns(table.names, [decision.column], "decide on")
                 wherever.append((decision, parse_condition(decision.wherever, table.names)))
             except ValueError as error:
-                unmatched.append(Unmatched(decision, str(error).splitlines()[0].rstrip(".")))
+                unmatched.append(_unmatched(decision, error))
         return Matched(tuple(applied), tuple(unmatched), tuple(wherever))
 
     def apply(self, table: Any) -> tuple[Table, list[Applied], list[Unmatched]]:
@@ -200,10 +200,22 @@ class Matched:
             for row, reason in refused.items():
                 del cells[column][row]
                 unread.append(Unmatched(by_row[row], reason))
-        for decision, condition in self.wherever:
-            rows = np.flatnonzero(condition.holds(decided))
+        fine, unevaluated = self.find_fine(decided)
+        for decision, rows in fine:
             cells[decision.column] = dict.fromkeys(rows.tolist(), False) | cells.get(decision.column, {})
+        unread += unevaluated
         return Settled(decided, {column: rows for column, rows in cells.items() if rows}, self.shifts, tuple(unread))
+
+    def find_fine(self, table: Table) -> tuple[list[tuple[Decision, NDArray[np.intp]]], list[Unmatched]]:
+        """Where the conditions of decisions hold, and the decisions whose condition cannot be evaluated: a date is
+        compared with a column that is read as text."""
+        fine, unevaluated = [], []
+        for decision, condition in self.wherever:
+            try:
+                fine.append((decision, np.flatnonzero(condition.holds(table))))
+            except ValueError as error:
+                unevaluated.append(_unmatched(decision, error))
+        return fine, unevaluated
 
     @cached_property
     def shifts(self) -> dict[str, float]:
@@ -216,6 +228,11 @@ class Matched:
         return {column: shift_of(pairs) for column, pairs in outcomes.items()}
 
 
+def _unmatched(decision: Decision, error: ValueError) -> Unmatched:
+    """A decision that an error keeps from applying."""
+    return Unmatched(decision, str(error).splitlines()[0].rstrip("."))
+
+
 @dataclass(frozen=True)
 class Settled:
     """A table as decided, and its cells that nobody needs to look at again."""
@@ -226,7 +243,7 @@ class Settled:
     shifts: Mapping[str, float] = field(default_factory=dict)
     """Per column, what the decisions add to the log-odds that its other cells are wrong."""
     unread: tuple[Unmatched, ...] = ()
-    """Decisions whose new value is none of their column."""
+    """Decisions whose new value is none of their column, or whose condition cannot be evaluated."""
 
     @property
     def n_cells(self) -> int:

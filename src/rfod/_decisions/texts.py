@@ -16,6 +16,7 @@ from rfod._table.table import Table
 from rfod._table.values import family, plain, plain_text, plain_text_in_utc
 
 Hashes = NDArray[np.uint64]
+Rows = NDArray[np.intp]
 
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,15})?")
 _MIDNIGHT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0+)?")
@@ -39,6 +40,36 @@ def _texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> pa.
 def key_texts(table: Table, name: str) -> list[str | None]:
     """The values of a key column; numbers as `comparable` writes them."""
     return [comparable(text) for text in plain_text(plain(table.exact(name))).to_pylist()]
+
+
+def rows_with_key(table: Table, name: str, text: str) -> Rows:
+    """Positions of the rows with a key: as its column has it, as rfod prints it, or as decisions keep it."""
+    return places_of_key(table.exact(name), table.written(name), text)
+
+
+def places_of_key(values: pa.ChunkedArray, written: pa.ChunkedArray, text: str) -> Rows:
+    """The same of the values of a key column, and what was written there."""
+    values, written = plain(values), plain(written)
+    held = family(values.type)
+    if held == "text":
+        found = _is_same(values, text)
+        if found.any():  # not also text that `comparable` takes for the same number
+            return np.flatnonzero(found)
+    found = np.array([value is not None and str(value) == text for value in values.to_pylist()], dtype=np.bool_)
+    if held != "other":
+        wanted = comparable(text)
+        alike = [value is not None and comparable(value) == wanted for value in plain_text(values).to_pylist()]
+        found |= np.array(alike, dtype=np.bool_)
+    if held == "datetime":
+        found |= _is_same(values.cast(pa.large_string()), text)  # as CSV output has it
+    if family(written.type) == "text":
+        found |= _is_same(pc.utf8_trim_whitespace(written), text.strip())
+    return np.flatnonzero(found)
+
+
+def _is_same(texts: pa.ChunkedArray, text: str) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = pc.equal(texts, pa.scalar(text, texts.type)).fill_null(False).to_numpy()
+    return same
 
 
 @lru_cache(maxsize=100_000)

@@ -182,7 +182,8 @@ def diff(
     before
         A table, or the `Detection` of one that was scanned already; or a fitted `RFOD`, which has no earlier findings.
     after
-        A table, or the `Detection` of one.
+        A table, or the `Detection` of one if `before` is one. A table if `before` is an `RFOD`: its columns are
+        compared with those that the model was fitted to, and `level` is the only parameter.
     key
         Column that identifies rows. Without one, rows are matched by their content, so that they may move.
     above
@@ -195,6 +196,11 @@ def diff(
     _check(above, "above")
     _check(level, "level")
     if hasattr(before, "model_"):
+        if params or key is not None or above != WRONG:
+            raise ParameterError(
+                "key, above and parameters belong to scans, and a model is compared with a table by its columns only.\n"
+                "Hint: leave them out, or pass two tables."
+            )
         return diff_model(before.model_, open_table(after), level, before.n_jobs)
     if isinstance(before, Detection) != isinstance(after, Detection):
         raise ParameterError("One side is a Detection and the other is not.\nHint: pass two of them, or two tables.")

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from rfod._decisions.texts import places_of_key
 from rfod._model.calibrate import UNSEEN_SHARE
 from rfod._model.judged import JudgedTable
 from rfod._model.scores import benjamini_hochberg, false_discovery_cut, highest
 from rfod._table.encode import cell_text, one_line, value_text
 from rfod._table.table import Table
-from rfod._table.values import plain
 from rfod.exceptions import ParameterError
 
 Floats = NDArray[np.float64]
@@ -72,6 +72,8 @@ class RowLabels:
     """Number of the first row, for one of several batches."""
     lines: NDArray[np.int64] | None = None
     """(rows): line on which each row begins, from 1."""
+    written: pa.ChunkedArray | None = None
+    """(rows): the key column as its source wrote it."""
 
     def columns(self, rows: Positions, key_name: str = "key") -> dict[str, pa.Array | pa.ChunkedArray]:
         """`row` and `line`, and the key where there is one."""
@@ -84,8 +86,8 @@ class RowLabels:
     def find(self, key: Any, table: Table) -> int:
         """Position of the row with a key: a value of the key column, or without one a label of a pandas index."""
         if self.keys is not None:
-            known = [str(value) for value in plain(self.keys).to_pylist()]
-            found, name = np.flatnonzero(np.array(known, dtype=object) == str(key)), str(self.key)
+            written = self.keys if self.written is None else self.written
+            found, name = places_of_key(self.keys, written, str(key)), str(self.key)
         else:
             labelled = table.find(key)
             if labelled is None:
