@@ -83,8 +83,8 @@ FIELDS = {
 }
 
 
-class Evidence:
-    """How a profile is stored."""
+class EvidenceArrays:
+    """How a profile is stored: as arrays, and read from them."""
 
     fields = FIELDS
 
@@ -295,7 +295,7 @@ def _unpacked(letters: NDArray[np.uint8], ends: Keys) -> list[str]:
     return list(texts.to_pylist())
 
 
-EVIDENCE = Evidence()
+EVIDENCE = EvidenceArrays()
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
