@@ -72,7 +72,8 @@ def cell_hash(column: str, text: str | None) -> int:
 
 
 def row_hashes(table: Table, rows: NDArray[np.intp]) -> Hashes:
-    """(rows,): the sum of the hashes of the cells of some rows, modulo 2^64."""
+    """(rows,): the sum of the hashes of the cells of some rows, modulo 2^64. Decided cells can be taken out of it, so
+    that a row is found before and after its repairs; those of `rfod._table.fingerprint` allow one changed value."""
     total = np.zeros(len(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for name in table.names:
@@ -84,5 +85,6 @@ def row_hashes(table: Table, rows: NDArray[np.intp]) -> Hashes:
 
 
 def fingerprint(hashed: int) -> str:
-    """A sum of hashes as decisions files have it."""
+    """A sum of hashes as decisions files hold it, by which a decision finds its row again: 16 hexadecimal digits. Not
+    the fingerprint of files of findings, which has 40 (`rfod._table.fingerprint.fingerprint_texts`)."""
     return f"{hashed % 2**64:016x}"

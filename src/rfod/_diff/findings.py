@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rfod._diff.matching import Identities, match
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WrongCell
 from rfod._table.encode import one_line
-from rfod._table.fingerprint import fingerprint_texts, fingerprints
+from rfod._table.fingerprint import Hashes, fingerprint_texts, fingerprints
 from rfod._table.values import plain
 from rfod.detection import Detection
 
@@ -144,9 +144,15 @@ def finding_of(found: Detection, cell: WrongCell) -> Finding:
 
 def row_fingerprints(found: Detection, rows: Positions) -> list[str]:
     """Fingerprints of some rows, as files hold them; a row may occur several times."""
-    distinct, at = np.unique(rows, return_inverse=True)
-    texts = fingerprint_texts(fingerprints(found.judged.table.take(distinct)))
+    prints, at = _distinct_prints(found, rows)
+    texts = fingerprint_texts(prints)
     return [texts[place] for place in at.tolist()]
+
+
+def _distinct_prints(found: Detection, rows: Positions) -> tuple[Hashes, Positions]:
+    """(distinct rows, `N_PARTS`) and (rows,): fingerprints of the distinct rows, and the place of each row in them."""
+    distinct, at = np.unique(rows, return_inverse=True)
+    return fingerprints(found.judged.table.take(distinct)), at
 
 
 def identities_of(found: Detection, rows: Positions | None = None, columns: Sequence[str] | None = None) -> Identities:
@@ -154,9 +160,8 @@ def identities_of(found: Detection, rows: Positions | None = None, columns: Sequ
     table, keys = found.judged.table, found.labels.keys
     if rows is None:
         return Identities.of(fingerprints(table), None if keys is None else plain(keys).to_pylist(), columns)
-    distinct, at = np.unique(rows, return_inverse=True)
-    prints = fingerprints(table.take(distinct))[at]
-    return Identities.of(prints, None if keys is None else plain(keys.take(rows)).to_pylist(), columns)
+    prints, at = _distinct_prints(found, rows)
+    return Identities.of(prints[at], None if keys is None else plain(keys.take(rows)).to_pylist(), columns)
 
 
 def compare_lists(before: FindingList, after: FindingList, above: float) -> list[FindingChange]:

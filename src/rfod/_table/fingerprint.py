@@ -1,7 +1,9 @@
 """Fingerprints: what a row holds, as numbers by which it is found again without a key, also after rows moved.
 
 A fingerprint has four parts. The name of a column says which part its values go to, so that a changed value changes
-one part, and so does a column that is added. Files hold fingerprints (docs/formats.md), so they must not change.
+one part, and so does a column that is added. Files of findings hold fingerprints (docs/formats.md), so they must not
+change. Decisions files have a shorter one of their own, from which changed cells can be taken out
+(`rfod._decisions.texts.row_hashes`).
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ def fingerprints(table: Table) -> Hashes:
 
 
 def fingerprint_texts(prints: Hashes) -> list[str]:
-    """Fingerprints as files hold them: 40 hexadecimal digits, ten for each part."""
+    """Fingerprints as files of findings hold them, by which runs are compared: 40 hexadecimal digits, ten a part.
+    Not those of decisions files, which have 16 (`rfod._decisions.texts.fingerprint`)."""
     return ["".join(f"{part:0{_DIGITS}x}" for part in parts) for parts in prints.tolist()]
 
 
