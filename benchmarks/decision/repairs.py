@@ -25,19 +25,34 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from benchmarks import record
 from benchmarks.decision.extract import file_of, make_files, scanned
-from benchmarks.decision.train import QUIET, QUIET_CALIBRATION, as_arrays, calibrated, folds_of, left_out_heads
-from rfod._evidence.collect import collect
+from benchmarks.decision.train import (
+    CALIBRATION_WEIGHTS,
+    QUIET_CALIBRATION,
+    as_arrays,
+    calibrated,
+    folds_of,
+    left_out_heads,
+    log_odds,
+    slope_and_shift,
+    weight_of,
+    with_calibration,
+)
 from rfod._evidence.decision import LearnedDecision, load_decision
-from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM, Repairs
+from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM
 from rfod._evidence.wrong_cells import CellProbabilities
+from rfod._findings.changes import SURE
 from rfod._forest.boosted import BoostedTrees
 
+VERSION = "2"
 MOST_CELLS = 4_000  # of a version, drawn at random where there are more
 SIGNS = [int(name in NEVER_FALLING) - int(name in NEVER_RISING) for name in REPAIR_INPUTS]
+N_FOLDS = 3  # where those of --heads are not given
+TREES, LEAVES = 80, 12
+MOST_LEARNED = 1_200  # proposals of a version
+CALIBRATED_FROM = 0.5  # probability of the likeliest proposals that the calibration is fitted on
 
 
 def proposals_of(heads: Path | None, version: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -60,10 +75,8 @@ def _left_out(folder: Path, family: str) -> LearnedDecision:
 def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
     """Of the cells of at least REPAIRED_FROM: number of the cell, inputs, label and text of each proposal."""
     judged = found.judged
-    probabilities = CellProbabilities(judged, judged.table)
-    probabilities.__dict__ |= {"decision": heads, "collected": collect(judged, judged.table)}
+    probabilities = CellProbabilities(judged, judged.table, decision=heads)
     chance = probabilities.probability
-    repairs = Repairs(probabilities.collected, chance)
     rng = np.random.default_rng(0)
     rows, columns = np.nonzero(chance >= REPAIRED_FROM)
     n_cells = len(rows)
@@ -73,7 +86,7 @@ def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
     parts: dict[str, list[Any]] = {name: [] for name in ("cell", "inputs", "right", "text", "row", "column")}
     for c in np.unique(columns).tolist():
         places = np.flatnonzero(columns == c)
-        made = repairs.proposed(c, rows[places].tolist())
+        made = probabilities.repairs.proposed(c, rows[places].tolist())
         truth = clean.column(c).to_pylist()
         parts["cell"].append(places[made.cell])
         parts["inputs"].append(made.inputs)
@@ -103,15 +116,6 @@ def _proposals(found: Any, heads: Any, clean: Any) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------------------------- learning
 
-VERSION = "2"
-N_FOLDS = 3
-TREES, LEAVES = 80, 12
-MOST_LEARNED = 1_200  # proposals of a version
-SURE = 0.95
-WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(
-    ("dependency", "outlier", "typo", "mixed"), 3.0
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Version:
@@ -139,8 +143,7 @@ class Version:
     @property
     def weight(self) -> float:
         """What each of its proposals counts in learning."""
-        sort = "package" if self.record["sort"] == "package" else self.record["table"].partition("_")[0]
-        return WEIGHTS[sort] * 40 / max(100.0, len(self.right)) ** 0.5
+        return weight_of(self.record, CALIBRATION_WEIGHTS) * 40 / max(100.0, len(self.right)) ** 0.5
 
     def best(self, chance: NDArray[Any]) -> NDArray[np.intp]:
         """The likeliest proposal of each cell."""
@@ -202,25 +205,11 @@ def fit_calibration(versions: Sequence[Version], chances: Sequence[NDArray[Any]]
             continue
         best = version.best(chance)
         best = best[chance[best] >= CALIBRATED_FROM]
-        odds.append(_log_odds(chance[best]))
+        odds.append(log_odds(chance[best]))
         right.append(version.right[best])
-        quiet = QUIET_CALIBRATION if version.record["version"] in QUIET else 1.0
-        weights.append(np.full(len(best), quiet * WEIGHTS_OF_SORT[version.sort] * 40 / max(100.0, len(best)) ** 0.5))
-    learner = LogisticRegression(C=1e6).fit(
-        np.concatenate(odds)[:, None], np.concatenate(right), sample_weight=np.concatenate(weights)
-    )
-    return float(learner.coef_[0, 0]), float(learner.intercept_[0])
-
-
-CALIBRATED_FROM = 0.5
-WEIGHTS_OF_SORT = {"packages": 1.0, "government": 3.0, "everyday": 4.0} | dict.fromkeys(
-    ("hospital", "flights", "beers", "rayyan"), 2.0
-)
-
-
-def _log_odds(chance: NDArray[Any]) -> NDArray[np.float64]:
-    clipped = np.clip(chance.astype(np.float64), 1e-9, 1 - 1e-9)
-    return np.asarray(np.log(clipped / (1 - clipped)))
+        weight = weight_of(version.record, CALIBRATION_WEIGHTS, QUIET_CALIBRATION)
+        weights.append(np.full(len(best), weight * 40 / max(100.0, len(best)) ** 0.5))
+    return slope_and_shift(odds, right, weights)
 
 
 def cross_judge(versions: Sequence[Version], fold_of: dict[str, int]) -> list[NDArray[np.float64]]:
@@ -237,7 +226,7 @@ def cross_judge(versions: Sequence[Version], fold_of: dict[str, int]) -> list[ND
         others = np.flatnonzero(fold != k).tolist()
         slope, shift = fit_calibration([versions[i] for i in others], [chances[i] for i in others])
         for place in np.flatnonzero(fold == k).tolist():
-            found[place] = 1 / (1 + np.exp(-(slope * _log_odds(chances[place]) + shift)))
+            found[place] = with_calibration(chances[place], slope, shift)
     return found
 
 

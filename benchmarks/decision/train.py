@@ -12,6 +12,7 @@ has already.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import time
 from collections import Counter
@@ -61,15 +62,16 @@ class Version:
     codes: NDArray[np.int32]
     wrong: NDArray[np.bool_]
 
-    def weight(self, weights: dict[str, float], quiet: float) -> float:
-        """How much the version counts: few tables of a sort count more each, clean ones `quiet` times."""
-        sort = "package" if self.record["sort"] == "package" else self.record["table"].partition("_")[0]
-        return weights[sort] * (quiet if self.record["version"] in QUIET else 1.0)
-
     @property
     def training_order(self) -> NDArray[np.float16]:
         """Row order of every third version is that of a shuffled table, so that order alone is not relied on."""
         return self.shuffled_order if hash_of(self.record["path"]) % 3 == 0 else self.order
+
+
+def weight_of(entry: dict[str, Any], weights: dict[str, float], quiet: float = 1.0) -> float:
+    """How much a version counts, by its record: few tables of a sort count more each, quiet ones `quiet` times."""
+    sort = "package" if entry["sort"] == "package" else entry["table"].partition("_")[0]
+    return weights[sort] * (quiet if entry["version"] in QUIET else 1.0)
 
 
 def load(corpus: Path, folder: Path) -> list[Version]:
@@ -149,7 +151,7 @@ def learn(versions: list[Version], seed: int = 0) -> LearnedDecision:
     flat = [version.inputs.reshape(-1, len(CELL_INPUTS)) for version in versions]
     wrong = [version.wrong.ravel() for version in versions]
     sizes = [float(len(cells)) for cells in wrong]
-    weights = [version.weight(WEIGHTS, QUIET_WEIGHT) for version in versions]
+    weights = [weight_of(version.record, WEIGHTS, QUIET_WEIGHT) for version in versions]
 
     def parts_of(rows: list[Any], usable: list[NDArray[np.bool_]]) -> list[Any]:
         return [(*sampled(r, w, u, rng), size) for r, w, u, size in zip(rows, wrong, usable, sizes, strict=True)]
@@ -260,10 +262,17 @@ def fit_calibration(versions: list[Version], chances: list[NDArray[Any]]) -> tup
         used = chance >= CALIBRATED_FROM
         odds.append(log_odds(chance[used]))
         wrong.append(version.wrong[used])
-        weight = version.weight(CALIBRATION_WEIGHTS, QUIET_CALIBRATION) / version.wrong.size**0.5
+        weight = weight_of(version.record, CALIBRATION_WEIGHTS, QUIET_CALIBRATION) / version.wrong.size**0.5
         weights.append(np.full(int(used.sum()), weight))
+    return slope_and_shift(odds, wrong, weights)
+
+
+def slope_and_shift(
+    odds: list[NDArray[Any]], labels: list[NDArray[np.bool_]], weights: list[NDArray[np.float64]]
+) -> tuple[float, float]:
+    """Those of the log-odds with which the labels hold best; one array per version."""
     learner = LogisticRegression(C=1e6).fit(
-        np.concatenate(odds)[:, None], np.concatenate(wrong), sample_weight=np.concatenate(weights)
+        np.concatenate(odds)[:, None], np.concatenate(labels), sample_weight=np.concatenate(weights)
     )
     return float(learner.coef_[0, 0]), float(learner.intercept_[0])
 
@@ -281,7 +290,7 @@ def with_calibration(chance: NDArray[Any], slope: float, shift: float) -> NDArra
 
 def hash_of(text: str) -> int:
     """The same number for the same text in every process."""
-    return int.from_bytes(__import__("hashlib").sha256(text.encode()).digest()[:4], "big")
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def judge(decision: LearnedDecision, version: Version) -> tuple[NDArray[Any], ...]:

@@ -1,5 +1,7 @@
 """Reasons and suggestions on a hand-made table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -127,6 +129,14 @@ def test_long_columns_share_fewer_threads_and_have_the_same_bits(probabilities, 
     again = CellProbabilities(judged, judged.table)
     assert again.threads.n_workers == 2
     np.testing.assert_array_equal(again.probability, found)
+
+
+def test_another_decision_may_be_given(probabilities):
+    judged, known = probabilities.collected.judged, probabilities.decision
+    doubtful = replace(known, table=replace(known.table, base=known.table.base - 1.0))
+    lower = CellProbabilities(judged, judged.table, decision=doubtful).probability
+    assert (lower <= probabilities.probability).all()
+    assert (lower < probabilities.probability).any()
 
 
 def test_the_likeliest_proposal_is_suggested(probabilities):

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
-from rfod._cli.streaming import WorstRows
+from rfod._cli.streaming import BatchJudge, WorstRows
 from rfod._cli.suspects import MOST_KEPT, ScanFindings, StreamedFindings
 from rfod._decisions.decisions import Matched
 from rfod._findings.explanations import RowExplanation
 from rfod._io.source import Batch, Source
 from rfod._io.write import Write, open_sink
-from rfod._model.model import JudgedSample, Model
+from rfod._model.model import JudgedSample
 from rfod.detection import Detection
-from rfod.pipeline import ScannedSample, detect
+from rfod.pipeline import ScannedSample
 
 
 def judge_large(
@@ -41,13 +41,13 @@ def judge_large(
 
     Returns the findings, and the `n_unusual` most unusual rows in words. `known` takes in the listed cells.
     """
-    model, own = sample.model, JudgedSample(places, sample.cells)
+    judge = BatchJudge(sample.model, key, jobs, JudgedSample(places, sample.cells), matched)
     most_written = None if output is not None and cells else MOST_KEPT
     findings, worst = StreamedFindings(sample, above), WorstRows(n_unusual)
     write: Write | None = None
     with ExitStack() as stack, naming(source.name), reporter.remarks():
         advance = stack.enter_context(reporter.bar("judging", source))
-        for batch, found in stack.enter_context(closing(_judged(model, source, key, reporter, jobs, own, matched))):
+        for batch, found in stack.enter_context(closing(_judged(judge, source, reporter))):
             with reporter.stage("findings"):
                 part = ScanFindings(found, above, most_written)
                 findings.add(part)
@@ -61,19 +61,11 @@ def judge_large(
                     write(answers)
             advance(batch.rows.num_rows)
             del batch, found, part
-        unusual = worst.findings(model, key, n_unusual, jobs, own, matched)
+        unusual = worst.findings(judge, n_unusual)
     return findings, unusual
 
 
-def _judged(
-    model: Model,
-    source: Source,
-    key: str | None,
-    reporter: Reporter,
-    jobs: int,
-    own: JudgedSample,
-    matched: Matched | None,
-) -> Generator[tuple[Batch, Detection], None, None]:
+def _judged(judge: BatchJudge, source: Source, reporter: Reporter) -> Generator[tuple[Batch, Detection], None, None]:
     """The batches of a source in order, judged one at a time: evidence takes several times the memory of the rows.
     Threads share the columns of a batch."""
     with closing(source.batches()) as batches:
@@ -83,18 +75,6 @@ def _judged(
             if batch is None:
                 return
             with reporter.stage("judging"):
-                first, rows = batch.first_row, batch.table
-                numbers = np.arange(first, first + rows.n_rows)
-                known, settled = own.find(numbers), None if matched is None else matched.settle(rows, numbers)
-                found = detect(
-                    model,
-                    rows,
-                    key=key,
-                    first_row=first,
-                    lines=batch.lines,
-                    n_jobs=jobs,
-                    known=known,
-                    decisions=settled,
-                )
+                found = judge.judge(batch)
             yield batch, found
-            del batch, rows, known, settled, found  # before the next one is read
+            del batch, found  # before the next one is read

@@ -67,7 +67,7 @@ def score(
     from rfod._cli.findings import finding_json, print_findings
     from rfod._cli.inputs import as_model_reads, match_source, one_source, open_model
     from rfod._cli.markdown import known_markdown, rows_markdown
-    from rfod._cli.streaming import Answers, judge_source, targets_for
+    from rfod._cli.streaming import Answers, BatchJudge, judge_source, targets_for
     from rfod._decisions.decisions import open_decisions
     from rfod._io.interface import InputError
     from rfod._io.locations import expand
@@ -148,8 +148,17 @@ def score(
             source = one_source(place, reading, read_options)
         n_shown = MOST_JSON_FINDINGS if as_json else 0 if quiet or output == "-" else show_rows
         probabilities = RowProbabilities(fitted.calibration, fitted.anomalous_share) if row_probability else None
-        answers = Answers(rule, target, cells, n_shown, csv_safe, fail_above_cells is not None, known, probabilities)
-        judge_source(fitted, source, key, answers, reporter, jobs, matched=matched)
+        answers = Answers(
+            rule,
+            target,
+            cells=cells,
+            n_shown=n_shown,
+            csv_safe=csv_safe,
+            count_wrong=fail_above_cells is not None,
+            known=known,
+            probabilities=probabilities,
+        )
+        judge_source(BatchJudge(fitted, key, jobs, matched=matched), source, answers, reporter)
         if as_json:
             summaries.append(
                 {

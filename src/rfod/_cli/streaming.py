@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rfod._cli.baseline import Baseline
 from rfod._cli.console import Reporter, naming
@@ -44,6 +45,38 @@ _SETTLED_BY = {"row_score": pa.float64(), "row_p": pa.float64(), "is_candidate":
 """What answers that wait need beside their own fields."""
 
 
+@dataclass(frozen=True, eq=False)
+class BatchJudge:
+    """Judges rows of one source by a fitted model."""
+
+    model: Model
+    key: str | None
+    n_jobs: int
+    own: JudgedSample | None = None
+    """Rows of the source that the model was fitted to."""
+    matched: Matched | None = None
+    """What was decided about cells of the source."""
+
+    def judge(self, batch: Batch) -> Detection:
+        """The rows of a batch."""
+        first = batch.first_row
+        return self.judge_rows(batch, np.arange(first, first + batch.rows.num_rows), first)
+
+    def judge_rows(self, rows: Batch, numbers: NDArray[np.int64], first_row: int = 0) -> Detection:
+        """Any rows, given with their numbers in the source; the result numbers them from `first_row` on."""
+        table = rows.table
+        return detect(
+            self.model,
+            table,
+            key=self.key,
+            first_row=first_row,
+            lines=rows.lines,
+            n_jobs=self.n_jobs,
+            known=None if self.own is None else self.own.find(numbers),
+            decisions=None if self.matched is None else self.matched.settle(table, numbers),
+        )
+
+
 @dataclass
 class WorstRows:
     """The rows with the highest scores so far, as they were read; they are explained when all rows are known."""
@@ -68,24 +101,13 @@ class WorstRows:
             if len(self.heap) > self.n_wanted:
                 heapq.heappop(self.heap)
 
-    def findings(
-        self,
-        model: Model,
-        key: str | None,
-        n: int,
-        jobs: int,
-        own: JudgedSample | None = None,
-        matched: Matched | None = None,
-    ) -> list[RowExplanation]:
+    def findings(self, judge: BatchJudge, n: int) -> list[RowExplanation]:
         """The `n` highest rows, explained."""
         kept = [batch for _, _, batch in sorted(self.heap, reverse=True)[:n]]
         if not kept:
             return []
-        together, numbers = joined(kept), np.array([batch.first_row for batch in kept])
-        known = None if own is None else own.find(numbers)
-        rows = together.table
-        settled = None if matched is None else matched.settle(rows, numbers)
-        found = detect(model, rows, key=key, lines=together.lines, n_jobs=jobs, known=known, decisions=settled)
+        numbers = np.array([batch.first_row for batch in kept])
+        found = judge.judge_rows(joined(kept), numbers)
         explained = found.explain_rows(None)
         self.prints = dict(zip(numbers.tolist(), row_fingerprints(found, np.arange(len(found))), strict=True))
         return [row.renumbered(batch.first_row) for row, batch in zip(explained, kept, strict=True)]
@@ -102,6 +124,7 @@ class Answers(ExitStack):
         self,
         rule: Rule,
         output: str | None,
+        *,
         cells: bool,
         n_shown: int,
         csv_safe: bool = False,
@@ -192,24 +215,14 @@ class Answers(ExitStack):
         return pa.table(columns | {"flagged": flagged, "cells": words})
 
 
-def judge_source(
-    model: Model,
-    source: Source,
-    key: str | None,
-    answers: Answers,
-    reporter: Reporter,
-    jobs: int,
-    own: JudgedSample | None = None,
-    matched: Matched | None = None,
-) -> None:
-    """Read, judge and write one source; `own` are its rows that the model was fitted to, `matched` what was decided
-    about its cells."""
+def judge_source(judge: BatchJudge, source: Source, answers: Answers, reporter: Reporter) -> None:
+    """Read, judge and write one source."""
     with (
         reporter.bar("scoring", source) as advance,
         reporter.remarks(),
         naming(source.name),
         answers,
-        closing(judged_batches(model, source, key, reporter, jobs, own, matched)) as judged,
+        closing(judged_batches(judge, source, reporter)) as judged,
     ):
         for batch, found in judged:
             with reporter.stage("writing"):
@@ -221,37 +234,20 @@ def judge_source(
             answers.settle()
         with reporter.stage("findings"):
             n_wanted = answers.n_flagged or UNUSUAL_ROWS_SHOWN
-            answers.findings = answers.worst.findings(model, key, n_wanted, jobs, own, matched)
+            answers.findings = answers.worst.findings(judge, n_wanted)
     reporter.notes_of(source)
 
 
 def judged_batches(
-    model: Model,
-    source: Source,
-    key: str | None,
-    reporter: Reporter,
-    jobs: int,
-    own: JudgedSample | None,
-    matched: Matched | None = None,
+    judge: BatchJudge, source: Source, reporter: Reporter
 ) -> Generator[tuple[Batch, Detection], None, None]:
     """The batches of a source in order, judged; while one is written, the next are judged and one is read."""
-    n_threads = Threads(jobs).n_workers
+    n_threads = Threads(judge.n_jobs).n_workers
     n_batches = min(n_threads, MOST_BATCHES)
+    of_batches = replace(judge, n_jobs=n_threads // n_batches)
 
-    def judge(batch: Batch) -> Detection:
-        first, rows = batch.first_row, batch.table
-        numbers = np.arange(first, first + rows.n_rows)
-        known = None if own is None else own.find(numbers)
-        found = detect(
-            model,
-            rows,
-            key=key,
-            first_row=first,
-            lines=batch.lines,
-            n_jobs=n_threads // n_batches,
-            known=known,
-            decisions=None if matched is None else matched.settle(rows, numbers),
-        )
+    def judged(batch: Batch) -> Detection:
+        found = of_batches.judge(batch)
         _ = found.row_p_values  # computed here rather than where they are written
         return found
 
@@ -266,8 +262,8 @@ def judged_batches(
                     if batch is None:
                         is_read = True
                         break
-                    check_columns(batch.rows.column_names, [key] if key else [], "use as key")
-                    pending.append((batch, pool.submit(judge, batch)))
+                    check_columns(batch.rows.column_names, [judge.key] if judge.key else [], "use as key")
+                    pending.append((batch, pool.submit(judged, batch)))
                 if pending:
                     batch, future = pending.popleft()
                     with reporter.stage("judging"):

@@ -82,15 +82,18 @@ class WrongCell:
 
 
 class CellProbabilities:
-    """How likely each cell of a judged table is wrong. Computed when first wanted, once."""
+    """How likely each cell of a judged table is wrong. Computed when first wanted, once.
 
-    def __init__(self, judged: JudgedTable, table: Table) -> None:
-        self._judged, self._table = judged, table
+    `decision` is that of the package unless another is given, as benchmarks do for tables it was learned from.
+    """
+
+    def __init__(self, judged: JudgedTable, table: Table, *, decision: LearnedDecision | None = None) -> None:
+        self._judged, self._table, self._given = judged, table, decision
 
     @cached_property
     def decision(self) -> LearnedDecision:
         """The learned decision."""
-        return load_decision()
+        return load_decision() if self._given is None else self._given
 
     @cached_property
     def collected(self) -> Collected:
