@@ -20,9 +20,9 @@ from rfod._evidence.wrong_cells import WORTH_A_CHECK
 from rfod._io.interface import InputError
 from rfod._io.storage import local_copy
 from rfod._table.fingerprint import N_PARTS, parse_fingerprints
+from rfod.params import MOST_JSON_FINDINGS
 
 Level = Literal["cells", "rows"]
-MOST_IN_JSON = 1000  # findings that --json lists
 _LONGEST_SHOWN = 40  # letters of a value in a message
 _MOST_DIGITS = 18  # of a whole number that fits int64
 _FINGERPRINT = re.compile("[0-9a-fA-F]{40}")
@@ -255,7 +255,7 @@ def _read_json(path: str, shown: str) -> tuple[Level | None, list[_Record]]:
         records = [replace(row, fields={**row.fields, "cells": row.fields.get("text")}) for row in rows]
     else:
         return None, []
-    if len(records) >= MOST_IN_JSON:
+    if len(records) >= MOST_JSON_FINDINGS:
         raise InputError(
             f"{shown} lists {len(records):,} findings, the most that --json does, and there may be more. "
             "Hint: --cells -o FILE writes all."

@@ -37,8 +37,6 @@ from rfod.pipeline import detect
 MANIFEST = "_manifest.json"
 """Written last; readers of Parquet folders pass over names with an underscore."""
 MANIFEST_FORMAT = 1
-CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
-"""Of an unusual cell."""
 _METADATA = b"rfod"
 CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
 """Of the structs that engines write per unusual cell."""
