@@ -262,10 +262,9 @@ def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -
 def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels, most: int, log: str) -> None:
     """The first changes, in the order of the table."""
     for change in changes[:most]:
-        place = f"row {change.row:,}" if labels.lines is None else f"line {int(labels.lines[change.row]):,}"
         before = "missing" if change.before is None else one_line(change.before)
         after = "missing" if change.after is None else one_line(change.after)
-        text = Text(shown(f"{place}, {one_line(change.column)}: "), style="bold")
+        text = Text(shown(f"{labels.place(change.row)}, {one_line(change.column)}: "), style="bold")
         text += Text(shown(before), style="red") + Text(" → ") + Text(shown(after), style="green")
         chance = "decided" if change.probability is None else f"probability {probability_text(change.probability)}"
         console.print(text + Text(f" ({chance})"), soft_wrap=True)
