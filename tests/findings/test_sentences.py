@@ -128,7 +128,7 @@ def test_wrong_cells_come_first(found: Any) -> None:
     assert lines[0] == explained.title
     assert lines[1:5] == ["Wrong:", f"- {sure.sentence}", "Worth a check:", f"- {unsure.sentence}"]
     assert lines[5] == "By its forests:"
-    assert sure.sentence.endswith("(probability 0.97)")
+    assert sure.sentence.endswith("(wrong 0.97)")
     plain = replace(explained, wrong=(sure,)).to_json()
     assert plain["wrong_cells"][0]["probability"] == 0.97
 
@@ -251,7 +251,7 @@ def test_a_constant_and_a_row_of_gaps() -> None:
 def test_small_numbers_of_rows_and_odd_names() -> None:
     found = rfod.scan(pd.DataFrame({"": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}), n_estimators=10, random_state=0)
     told = "\n".join(map(str, found.explain_rows(None)))
-    assert "'' is 3; expected 1 to 2 (both other rows are at most 2)" in told
+    assert "'' is 3; expected 1 to 2 (both other ordinary rows are at most 2)" in told
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rfod._cli.console import shown
 from rfod._cli.findings import FINGERPRINT, cell_sentence, finding_json, place_fields, place_of, print_wrapped
 from rfod._diff.findings import row_fingerprints
 from rfod._evidence.decision import load_decision
-from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell, probability_text
+from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, WrongCell
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.suspects import SUSPECT_FIELDS, TableRegularity, by_pattern, suspect_arrays, suspect_patterns
 from rfod._table.encode import one_line
@@ -273,9 +273,9 @@ class StreamedFindings(CellFindings):
 def _change(cell: WrongCell) -> Text:
     """What stands there, what to put in its place, and how likely it is wrong."""
     text = Text(shown(_observed(cell)), style="red")
-    if cell.suggested is not None:
-        text = text + Text(" → ") + Text(shown(one_line(cell.suggested)), style="green")
-    return text + Text(f" (probability {probability_text(cell.probability)})")
+    if cell.offered is not None:
+        text = text + Text(" → ") + Text(shown(one_line(cell.offered)), style="green")
+    return text + Text(f" ({cell.chances})")
 
 
 def _observed(cell: WrongCell) -> str:

@@ -3,6 +3,7 @@ column's own domain, with the evidence for it."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ MORE_INPUTS = ("n_ways", "vote_against", "n_for", "n_against", "n_as_near")
 """Other evidence for and against a proposal."""
 SPELLING = {name: CELL_INPUTS.index(name) for name in ("near", "near_digits", "near_word")}
 RESIDUAL = CELL_INPUTS.index("residual")
+RARE_SIGN = CELL_INPUTS.index("rare_sign")
+PRACTICALLY_ALL = math.log(99)  # log-odds that a value of a column is different from all others
 LEAST_STEPS = 0.5  # of the rows of a column that go on in even steps, for a value between two others to follow
 _POWERS = (10.0, 100.0, 1000.0, 0.1, 0.01, 0.001, -1.0)
 MOST_SWAPPED = 30  # columns that a cell may have been exchanged with
@@ -43,7 +46,7 @@ _EDGES, _START, _END = (re.compile(pattern) for pattern in (r"^[^\w]+|[^\w]+$", 
 _LETTER = MARKS.index("gram1")
 Made = tuple[str, str, float, dict[str, float]]
 """Way, text, strength, and MORE_INPUTS."""
-_NO_NUMBER = re.compile(r"[^0-9.\-]+")
+_NO_NUMBER = re.compile(r"[^0-9.]+")
 
 
 @dataclass
@@ -123,7 +126,7 @@ class ColumnProposals:
         extra: dict[str, dict[str, float]] = {}
         for way, text, strength, more in self._ways(row, code, observed, cell):
             text = text.strip()
-            if text and text != observed:
+            if text and text != observed and self._is_possible(text, observed, cell):
                 proposal = found.setdefault(text, Proposal(text))
                 proposal.strength[way] = max(strength, proposal.strength.get(way, 0.0))
                 extra.setdefault(text, {}).update(more)
@@ -131,6 +134,29 @@ class ColumnProposals:
             proposal.strength |= extra[text]
             proposal.strength["n_ways"] = float(sum(way in proposal.strength for way in WAYS))
         return list(found.values())
+
+    def _is_possible(self, text: str, observed: str, cell: ColumnInputs) -> bool:
+        """Whether a text can stand in the column: a number among numbers, without the rare sign of the observed one; in
+        a column of different values none of another row."""
+        if self._is_unique and text in self._taken:
+            return False
+        if self.numbers is None or text in self.domain.rows:
+            return True
+        number, before = self.style.read(text), self.style.read(observed)
+        if number is None:
+            return self.model_column is not None and self.model_column.kind in ("datetime", "time", "duration")
+        return not (cell.values[0, RARE_SIGN] > 0 and before is not None and (number < 0) == (before < 0))
+
+    @cached_property
+    def _is_unique(self) -> bool:
+        rules = self.collected.profile.regularities
+        return any(
+            rule.kind == "unique" and rule.columns == (self.c,) and rule.strength >= PRACTICALLY_ALL for rule in rules
+        )
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        return frozenset(self.column.values) if self.collected.judged.is_own else frozenset()
 
     def _ways(self, row: int, code: int, observed: str, cell: ColumnInputs) -> Iterator[Made]:
         values = cell.values[0]
@@ -171,7 +197,7 @@ class ColumnProposals:
             text = find(observed)
             if text is not None:
                 yield way, text, 1.0, {}
-        for text in {_EDGES.sub("", observed), _START.sub("", observed), _END.sub("", observed)}:
+        for text in dict.fromkeys(edge.sub("", observed) for edge in (_EDGES, _START, _END)):
             yield "bare", text, 1.0, {}
         for text in (observed.rpartition(" ")[0], observed.partition(" ")[2]):
             yield "token", text, 1.0, {}
@@ -197,7 +223,9 @@ class ColumnProposals:
 
     def _as_number(self, observed: str) -> Iterator[Made]:
         """A text among numbers without what is no digit, or with digits for the letters that look like them."""
-        for text, strength in ((_NO_NUMBER.sub("", observed), 1.0), (observed.translate(_CONFUSED), 2.0)):
+        digits = _NO_NUMBER.sub("", observed)
+        sign = "-" if observed.startswith("-") else ""
+        for text, strength in ((sign + digits, 1.0), (observed.translate(_CONFUSED), 2.0)):
             if self.style.read(text) is not None:
                 yield "digits", text, strength, {}
 

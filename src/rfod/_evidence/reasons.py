@@ -10,13 +10,14 @@ import numpy as np
 from rfod._evidence.collect import Collected
 from rfod._evidence.form import MARKS, NO_LETTER, marks_of
 from rfod._evidence.inputs import CELL_INPUTS, ColumnInputs
-from rfod._evidence.numbers import best_unit
+from rfod._evidence.numbers import as_numbers, best_unit
 from rfod._evidence.profile import FACTS
 from rfod._evidence.proposals import written_category
 from rfod._evidence.spelling import NOT_NEAR
 from rfod._evidence.texts import code_points
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line, value_text
+from rfod._table.kinds import kind_of
 
 _PLACE = {name: number for number, name in enumerate(CELL_INPUTS)}
 _GRAMS = {
@@ -26,9 +27,11 @@ _GRAMS = {
 }
 _UNITS = {10.0: "ten times", 100.0: "a hundred times", 1000.0: "a thousand times"}
 CLEAR_UNIT = 1.5  # log of how much nearer another unit brings a number to what is expected
-NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expected, in the other unit
+NEAR_UNIT = 2.0  # local spreads that a number may be away from what was expected, in the other unit, ...
+NEAR_SHARE = 0.3  # ... and share of what was expected
+SAME_NUMBER = 0.01  # share by which a suggestion, rounded as its column is, may differ from a number in another unit
 MOST_LETTERS = 1  # of a rare piece that cells are grouped by; longer ones differ from cell to cell
-ReasonText = tuple[str, str]  # text and sort of a reason
+ReasonText = tuple[str, str] | tuple[str, str, str]  # text and sort of a reason, and what it leads to
 NO_TEXT: ReasonText = ("", "")
 
 
@@ -40,6 +43,8 @@ class Reason:
     text: str = ""
     sort: str = ""
     """The same without what holds for this cell alone, after the name of the column: cells with one sort are alike."""
+    leads_to: str | None = None
+    """The value that it names in place of the observed one; None where it names none."""
 
 
 def reasons_of(
@@ -49,14 +54,15 @@ def reasons_of(
     c: int,
     groups: Sequence[str],
     hidden: Collection[str] = (),
+    suggested: str | None = None,
 ) -> list[Reason]:
-    """Half-sentences of the groups, in their order; groups without a text are left out, the first excepted.
-    Values of `hidden` columns are not told."""
+    """Half-sentences of the groups, in their order; groups without a text are left out, the first excepted. Those that
+    lead to another value than the suggested one come last. Values of `hidden` columns are not told."""
     make: dict[str, Callable[[], ReasonText]] = {
         "form": lambda: _form(collected, row, c),
         "spelling": lambda: _spelling(collected, row, c),
         "votes": lambda: _votes(collected, row, c, hidden),
-        "forest": lambda: _forest(collected, judged, row, c),
+        "forest": lambda: _forest(collected, judged, row, c, suggested),
         "margin": lambda: _margin(collected, judged, row, c),
         "regularities": lambda: _regularity(collected, row, c),
     }
@@ -64,7 +70,10 @@ def reasons_of(
     if numbers is not None and np.isfinite(numbers[row]):  # to a reader, the form of a number is the weakest
         groups = sorted(groups, key=lambda group: group == "form")
     found = [Reason(group, *make[group]()) for group in groups]
-    return [reason for reason in found if reason.text] or found[:1]
+    found = [reason for reason in found if reason.text] or found[:1]
+    if suggested is None:
+        return found
+    return sorted(found, key=lambda reason: reason.leads_to not in (None, suggested))
 
 
 def _form(collected: Collected, row: int, c: int) -> ReasonText:
@@ -74,13 +83,15 @@ def _form(collected: Collected, row: int, c: int) -> ReasonText:
     if inputs[_PLACE["gap"]] > 0:
         return f"{n_values:,} of {known.n_rows:,} rows have a value", "is missing"
     text = column.values[column.codes[row]]
-    if inputs[_PLACE["type_break"]] > 0:
-        n_numbers = round(float(known.facts[FACTS.index("numeric_share")]) * n_values)
-        return f"it is not a number ({n_numbers:,} of {n_values:,} values are)", "is not a number"
-    if inputs[_PLACE["encoding"]] > 0:
-        return "letters are broken, as by a wrong encoding", "has letters broken by a wrong encoding"
     if inputs[_PLACE["disguised_gap"]] > 0:
         return "it looks like a word for a missing value", "holds a word for a missing value"
+    if inputs[_PLACE["type_break"]] > 0:
+        j, n_read = int(collected.written.place[c]), float(known.facts[FACTS.index("numeric_share")]) * n_values
+        kind = "numeric" if j < 0 else collected.judged.model.schema.columns[j].kind
+        noun = kind_of("numeric" if kind == "categorical" else kind).noun
+        return f"it is not a {noun} ({round(n_read):,} of {n_values:,} values are)", f"is not a {noun}"
+    if inputs[_PLACE["encoding"]] > 0:
+        return "letters are broken, as by a wrong encoding", "has letters broken by a wrong encoding"
     if inputs[_PLACE["padded"]] > 0:
         n_plain = known.n_rows - known.n_padded
         return f"it has blanks around it ({n_plain:,} of {known.n_rows:,} values do not)", "has blanks around it"
@@ -121,7 +132,8 @@ def _spelling(collected: Collected, row: int, c: int) -> ReasonText:
     near = near_text(cell)
     if near is not None:
         n_rows, better = int(vocabulary.values.counts[near]), one_line(vocabulary.values.texts[near])
-        return f"it is one letter from '{better}' ({n_rows:,} rows)", "is one letter from a frequent value"
+        text = f"it is one letter from '{better}' ({n_rows:,} rows)"
+        return text, "is one letter from a frequent value", vocabulary.values.texts[near]
     if code in cell.words:
         word, better = cell.words[code]
         text = f"'{one_line(word)}' is one letter from '{one_line(better)}'"
@@ -157,10 +169,10 @@ def _votes(collected: Collected, row: int, c: int, hidden: Collection[str]) -> R
         for column, name, value in zip(by, names, values, strict=True)
     ]
     text = f"{rows} with {' and '.join(shared)} {'has' if n_rival == 1 else 'have'} '{one_line(rival)}'"
-    return text, f"differs from other rows with the same {' and '.join(names)}"
+    return text, f"differs from other rows with the same {' and '.join(names)}", rival
 
 
-def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> ReasonText:
+def _forest(collected: Collected, judged: JudgedTable, row: int, c: int, suggested: str | None) -> ReasonText:
     j = int(collected.written.place[c])
     if j < 0:
         return NO_TEXT
@@ -171,10 +183,14 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Reas
             return NO_TEXT
         text = written_category(collected, column, c, int(expected))
         share = 100 * cells.expected_share[row, j]
-        return f"the other columns lead to '{text}' ({share:.0f} %)", "is not what the other columns lead to"
+        return (
+            f"the other columns lead to '{one_line(text)}' ({share:.0f} %)",
+            "is not what the other columns lead to",
+            text,
+        )
     if not np.isfinite(expected):
         return NO_TEXT
-    factor = clear_unit(collected, row, c, float(expected))
+    factor = clear_unit(collected, row, c, float(expected), suggested)
     if factor is not None:
         words = _UNITS.get(factor) or (f"one {_UNITS[1 / factor].split()[-2]}th of" if 1 / factor in _UNITS else "")
         if factor == -1.0:
@@ -185,15 +201,23 @@ def _forest(collected: Collected, judged: JudgedTable, row: int, c: int) -> Reas
     return f"the other columns lead to about {about}", "is not what the other columns lead to"
 
 
-def clear_unit(collected: Collected, row: int, c: int, expected: float) -> float | None:
-    """The factor that makes a number what was expected of it; None where none clearly does."""
+def clear_unit(collected: Collected, row: int, c: int, expected: float, suggested: str | None) -> float | None:
+    """The factor that makes a number what was expected of it; None where none clearly does, or another number is
+    suggested."""
     numbers = collected.written.numbers[c]
     if numbers is None or collected.inputs.cell(c, row).values[0, _PLACE["unit"]] <= CLEAR_UNIT:
         return None
     value = float(numbers[row])
     factor = best_unit(value, expected)
     local_spread = abs(value - expected) / np.expm1(collected.inputs.cell(c, row).values[0, _PLACE["residual"]])
-    return factor if abs(value * factor - expected) <= NEAR_UNIT * local_spread else None
+    if abs(value * factor - expected) > min(NEAR_UNIT * local_spread, NEAR_SHARE * abs(expected)):
+        return None
+    if suggested is None:
+        return factor
+    column = collected.judged.model.schema.columns[int(collected.written.place[c])]
+    plain = suggested.replace(".", "").replace(",", ".") if column.reading.decimal == "," else suggested
+    read = as_numbers((plain,))[0]
+    return None if abs(value * factor - read) > SAME_NUMBER * abs(read) else factor
 
 
 def _rounded(value: float) -> float:

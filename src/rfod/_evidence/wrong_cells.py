@@ -27,6 +27,7 @@ from rfod._table.table import Table
 
 WRONG, WORTH_A_CHECK = 0.9, 0.5
 """From which probability on a cell is called wrong, and worth a check."""
+WORTH_OFFERING = 0.2  # probability that a suggestion is right, for it to be shown in sentences
 MIN_REASON_SHARE = 0.25  # of what the strongest evidence adds to the log-odds, for another to be named beside it
 MIN_REASON_ODDS = 0.3  # log-odds that the strongest evidence counts as at least
 MAX_REASONS = 2  # of a sentence; `evidence` names all
@@ -59,9 +60,22 @@ class WrongCell:
 
     @property
     def sentence(self) -> str:
-        """The reason with what to put in the place of the cell, and how likely it is wrong."""
-        instead = "" if self.suggested is None else f"; suggested '{one_line(self.suggested)}'"
-        return f"{self.reason}{instead} (probability {probability_text(self.probability)})"
+        """The reason with what to put in the place of the cell, and how likely both are."""
+        instead = "" if self.offered is None else f"; suggested '{one_line(self.offered)}'"
+        return f"{self.reason}{instead} ({self.chances})"
+
+    @property
+    def offered(self) -> str | None:
+        """What is suggested, unless it is hardly likely to be right."""
+        return self.suggested if (self.repair_probability or 0.0) >= WORTH_OFFERING else None
+
+    @property
+    def chances(self) -> str:
+        """How likely the cell is wrong, and what is offered right, in words."""
+        words = f"wrong {probability_text(self.probability)}"
+        if self.offered is None:
+            return words
+        return f"{words}, suggestion {probability_text(self.repair_probability or 0.0)}"
 
     @property
     def because(self) -> str:
@@ -187,16 +201,17 @@ class CellProbabilities:
         if instead is not None and hidden and self._tells_hidden(row, instead, hidden):
             instead = None
         groups = self._weighed_groups(row, c)
-        reasons = reasons_of(self.collected, self._judged, row, c, groups, hidden)
+        suggested = None if instead is None else instead.text
+        reasons = reasons_of(self.collected, self._judged, row, c, groups, hidden, suggested)
         found = WrongCell(
             row=row,
             column=column.name,
             observed=None if code < 0 else column.values[code],
-            suggested=None if instead is None else instead.text,
+            suggested=suggested,
             probability=float(self.probability[row, c]),
             kind=reasons[0].group,
             evidence=tuple(reason.group for reason in reasons),
-            reason=_sentence(column.name, None if code < 0 else column.values[code], reasons),
+            reason=_sentence(column.name, None if code < 0 else column.values[code], reasons, suggested),
             sort=reasons[0].sort or "does not fit the other cells",
             repair_probability=None if instead is None else instead.probability,
         )
@@ -268,10 +283,12 @@ def judge_cells(
     return chance, [None if instead is None else instead.text for instead in made]
 
 
-def _sentence(name: str, observed: str | None, reasons: Sequence[Reason]) -> str:
-    """What is wrong with a cell, in one sentence."""
+def _sentence(name: str, observed: str | None, reasons: Sequence[Reason], suggested: str | None) -> str:
+    """What is wrong with a cell, in one sentence, which does not argue for another value than the suggested one if
+    anything else can be said."""
     start = _start(name, observed)
-    texts = [reason.text for reason in reasons if reason.text][:MAX_REASONS]
+    agreeing = [reason for reason in reasons if reason.leads_to is None or suggested in (None, reason.leads_to)]
+    texts = [reason.text for reason in agreeing or reasons if reason.text][:MAX_REASONS]
     return f"{start}: {'; '.join(texts) or 'no single evidence decides, all of it together does'}"
 
 

@@ -33,6 +33,7 @@ from rfod._model.blame import Blame, Repair, repaired_rows
 from rfod._model.judge import EncodedRows
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import decode_column, value_text
+from rfod._table.kinds.base import trimmed
 from rfod._table.values import UNSEEN
 
 Mask = NDArray[np.bool_]
@@ -282,6 +283,18 @@ class Explainer:
         return [explained[n] for n in range(len(findings))]
 
 
+def _called(judged: JudgedTable) -> tuple[str, str]:
+    """What one row and many rows of the sample are called. A scan learns from the rows that its first fit finds
+    ordinary (`trim`)."""
+    if judged.is_own and judged.model.params["trim"] > 0:
+        kind = "other ordinary"
+    elif len(judged.model.sample.rows) >= judged.model.schema.n_rows:
+        kind = "other" if judged.is_own else "training"
+    else:
+        kind = "other sampled" if judged.is_own else "sampled"
+    return f"{kind} row", f"{kind} rows"
+
+
 def _within(prediction: float, low: float, high: float) -> float:
     """The one value that is suggested: the mean of the trees, kept within the range that is shown beside it."""
     return float(np.clip(prediction, low, high)) if low <= high else float(prediction)
@@ -305,9 +318,8 @@ class _ColumnExplainer:
         else:
             self._low, self._high = self._judged.conditional.interval(rows, j, LEVEL)
         self._steps = walk(self._model.forests[j], rows.block, rows.in_bag(j))
-        is_all, is_own = len(self._model.sample.rows) >= self._model.schema.n_rows, self._judged.is_own
-        kind = ("other" if is_own else "training") if is_all else ("other sampled" if is_own else "sampled")
-        self._called = f"{kind} row", f"{kind} rows"  # one row of the sample, and many
+        self._called = _called(self._judged)
+        self._written = self._judged.table.texts.get(self._column.name)
 
     def explain(self, i: int, n: int, values: Sequence[Any], repaired: Mapping[int, Any]) -> CellExplanation:
         """The i-th cell, number `n` of the findings. `values` is its row, encoded; `repaired` are the values of the
@@ -359,7 +371,7 @@ class _ColumnExplainer:
             n_contradicting=evidence.n_contradicting,
             claim=f"not {evidence.claim}" if evidence.negative else evidence.claim,
             suggestion=suggestion,
-            sentence=cell_sentence(column, kind, text, suggestion, expected, because, counted),
+            sentence=cell_sentence(column, kind, self._unread(row) or text, suggestion, expected, because, counted),
         )
         return explanation.hide() if self._is_hidden else explanation
 
@@ -368,6 +380,13 @@ class _ColumnExplainer:
             return expected_category(self._column, int(prediction), self._shares[i])
         low, high = float(self._low[i]), float(self._high[i])
         return expected_number(self._column, _within(prediction, low, high), low, high, float(observed))
+
+    def _unread(self, row: int) -> str | None:
+        """What stands in a cell that counts as missing because it does not read as the kind of its column."""
+        if self._written is None:
+            return None
+        text: str | None = trimmed(self._written.slice(row, 1))[0].as_py()
+        return text
 
     def _gaps(self, others: Mask, kind: str) -> Evidence:
         """How many of the other rows of the sample have a value, or none."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rfod._findings.conditions import Condition, category_text, exact_text, grouped, joined, name_text, rounded_up
 from rfod._table.columns import Column
 from rfod._table.encode import one_line, value_text
+from rfod._table.kinds import kind_of
 from rfod._table.values import SECONDS_PER_DAY
 
 Floats = NDArray[np.float64]
@@ -218,7 +219,10 @@ def cell_sentence(
     """What is wrong with a cell; `because` has its reasons in words, `counted` the rows that bear it out."""
     name = name_text(column.name)
     if kind == "missing":
-        return f"{name} is missing; {counted}; {expected.words}"
+        what = (
+            "missing" if observed == "missing" else f"'{one_line(observed)}', which is no {kind_of(column.kind).noun}"
+        )
+        return f"{name} is {what}; {counted}; {expected.words}"
     if kind in ("unseen", "near miss"):
         start = f"{name} is '{observed}', which was never seen in training"
         if suggestion is None:
