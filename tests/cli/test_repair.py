@@ -53,7 +53,7 @@ def test_a_text_file_comes_back_byte_for_byte(rfod: Rfod, orders: Path, rows: li
         before[int(line["line"]) - 1] = ";".join(fields).encode()
     assert before == after
     assert f"{len(log)} cell{'' if len(log) == 1 else 's'} changed (0 decided)" in ran.err
-    assert rows[11][1] in ran.out
+    assert f"shop s0010 (line 12), city: {rows[11][1]} → " in ran.out
     again = tmp_path / "again.csv"
     ran = rfod(
         "repair",

@@ -147,6 +147,70 @@ def test_damaged_files_give_one_line(tmp_path: Path, ending: str) -> None:
         is_findings_file(str(path))
 
 
+@pytest.mark.parametrize(
+    ("table", "field", "value", "message"),
+    [
+        (CELLS, "row", "x", "finding 2: 'row' is 'x', not a whole number. Hint: correct it"),
+        (CELLS, "row", None, "finding 2: it has no 'row'"),
+        (CELLS, "line", -3, r"finding 2: 'line' is '?-3'?, not a whole number"),
+        (CELLS, "probability", "high", "finding 2: 'probability' is 'high', not a number from 0 to 1"),
+        (CELLS, "probability", 97, r"finding 2: 'probability' is '?97'?, not a number from 0 to 1"),
+        (CELLS, "column", None, "finding 2: it has no 'column'"),
+        (CELLS, "fingerprint", "ab" * 40, "finding 2: 'fingerprint' is '(ab){20}...', not 40 hexadecimal digits"),
+        (ROWS, "flagged", "maybe", "finding 2: 'flagged' is 'maybe', neither true nor false"),
+        (ROWS, "row", "1.5", "finding 2: 'row' is '1.5', not a whole number"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_fields_that_cannot_be_read_are_named(
+    tmp_path: Path, ending: str, table: pa.Table, field: str, value: object, message: str
+) -> None:
+    records = table.to_pylist()
+    records[1][field] = value
+    if ending == "csv":
+        records = [{name: None if one is None else str(one) for name, one in record.items()} for record in records]
+        path = written(tmp_path / "bad.csv", pa.Table.from_pylist(records))
+    else:
+        (tmp_path / "bad.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+        path = str(tmp_path / "bad.jsonl")
+    with pytest.raises(InputError, match=f"bad.{ending}, {message}"):
+        read_findings(path)
+
+
+def test_fields_that_are_not_there_are_named(tmp_path: Path) -> None:
+    path, records = tmp_path / "bad.json", CELLS.to_pylist()
+    for name in ("row", "observed", "probability"):
+        others = {field: value for field, value in records[2].items() if field != name}
+        path.write_text(json.dumps({"wrong_cells": [*records[:2], others]}))
+        with pytest.raises(InputError, match=f"bad.json, finding 3: it has no '{name}'"):
+            read_findings(str(path))
+    path.write_text(json.dumps({"wrong_cells": [*records[:2], 7]}))
+    with pytest.raises(InputError, match="finding 3: it is no JSON object"):
+        read_findings(str(path))
+    path.write_text(json.dumps({"wrong_cells": [records[0] | {"reason": ["a"]}]}))
+    with pytest.raises(InputError, match=r"finding 1: 'reason' is \['a'\], not a text"):
+        read_findings(str(path))
+    path.write_text('{\n"wrong_cells": [')
+    with pytest.raises(InputError, match="it is no JSON from line 2, column 17 on"):
+        read_findings(str(path))
+    path = written(tmp_path / "bad.jsonl", CELLS)
+    with Path(path).open("a") as file:
+        file.write('{"row": 1, "li')
+    with pytest.raises(InputError, match="line 4: it is no JSON"):
+        read_findings(path)
+
+
+def test_findings_that_passed_through_another_program(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        f"row,line,score,flagged,cells,fingerprint\n1.0,3.0,9.0,TRUE,5,{PRINTS[0]}\n2,4,9.0,FALSE,,{PRINTS[1]}\n"
+    )
+    (finding,) = read_findings(str(tmp_path / "rows.csv")).findings
+    assert (finding.row, finding.line, finding.observed) == (1, 3, "5")
+    numbers = CELLS.set_column(3, "observed", pa.array([512.5, None, 3.0]))
+    read = read_findings(written(tmp_path / "cells.parquet", numbers))
+    assert [finding.observed for finding in read.findings] == ["512.5", None, "3.0"]
+
+
 def test_an_empty_list_of_findings(tmp_path: Path) -> None:
     for ending in ("csv", "parquet", "jsonl"):
         path = written(tmp_path / f"none.{ending}", CELLS.slice(0, 0))

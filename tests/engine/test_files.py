@@ -19,6 +19,7 @@ import rfod
 from faults import FaultyExecutor, run_killed_driver
 from files import FIT, N_ROWS, mixed_table, model_digest, output_digest, read_scores, score_digest, write_files
 from rfod import distributed
+from rfod._engine import scoring
 from rfod._io import columnar
 from rfod._io.interface import InputError, OutputError
 from rfod._model.executor import Threads
@@ -186,6 +187,15 @@ def test_damaged_part_is_refused(files: Path, fitted: rfod.RFOD, tmp_path: Path)
     path.write_bytes(data)
     with pytest.raises(OutputError, match=rf"{path.name}: not what the manifest lists"):
         distributed.score(fitted, files, out)
+
+
+def test_a_part_that_vanishes_is_named(
+    files: Path, fitted: rfod.RFOD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed.score(fitted, files, tmp_path / "out")
+    monkeypatch.setattr(scoring, "read_bytes", lambda place: None)
+    with pytest.raises(OutputError, match=r"\.parquet: the file is gone\. Hint: start again"):
+        distributed.score(fitted, files, tmp_path / "out")
 
 
 @pytest.mark.parametrize("fault", ["damaged", "gone"])

@@ -15,7 +15,7 @@ from rfod._cli.console import shown
 from rfod._diff.findings import row_fingerprints
 from rfod._evidence.wrong_cells import judge_cells
 from rfod._findings.explanations import CellExplanation, RowExplanation
-from rfod._findings.findings import FIELDS, Findings, Positions, Rule
+from rfod._findings.findings import FIELDS, Findings, Positions, Rule, place_words
 from rfod.detection import Detection
 
 UNUSUAL_ROWS_SHOWN = 5  # where no row is a finding
@@ -58,11 +58,9 @@ def print_findings(
 
 
 def place_of(finding: RowExplanation) -> str:
-    """How the row is found again: by its key, its line, or its number."""
-    if finding.key_column is not None:
-        line = "" if finding.line is None else f" (line {finding.line:,})"
-        return f"{finding.key_column} {finding.key}{line}"
-    return f"line {finding.line:,}" if finding.line is not None else f"row {finding.row:,}"
+    """How the row is found again, in words."""
+    named = None if finding.key_column is None else (finding.key_column, finding.key)
+    return place_words(finding.row, finding.line, named)
 
 
 def cell_sentence(cell: CellExplanation) -> Text:

@@ -78,9 +78,7 @@ def repair(
     with reporter.stage("writing"):
         made, refused = outputs.write(source, batch, changes, found.labels)
     for refusal in refused[:show_entries]:
-        place = f"line {found.labels.lines[refusal.edit.row]:,}" if found.labels.lines is not None else (
-            f"row {refusal.edit.row:,}"
-        )  # fmt: skip
+        place = found.labels.place(refusal.edit.row)
         reporter.note(f"{place}, column {refusal.edit.column!r} left as it is: {refusal.reason}.")
     if show_entries and not quiet:
         print_changes(stdout_console(), made, found.labels, show_entries, outputs.log)

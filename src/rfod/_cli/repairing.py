@@ -21,6 +21,7 @@ from rich.text import Text
 from rfod._cli.console import Reporter, shown
 from rfod._cli.findings import place_fields
 from rfod._decisions.texts import cell_texts, comparable, texts_as_given
+from rfod._diff.files import whole_number
 from rfod._evidence.wrong_cells import probability_text
 from rfod._findings.changes import CHANGE_FIELDS, Change, change_arrays, with_changes
 from rfod._findings.findings import RowLabels
@@ -215,14 +216,12 @@ def _csv_records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _logged(path: str, number: int, record: dict[str, Any]) -> LoggedChange:
     places: dict[str, int | None] = {}
     for name in ("row", "line"):
-        # another program may have written 12 as 12.0
-        text = "" if record[name] is None else str(record[name]).strip().removesuffix(".0")
-        if text and not (text.isdecimal() and len(text) <= 18):
+        places[name] = whole_number(record[name])
+        if places[name] is None and record[name] is not None:
             raise InputError(
                 f"{path}, line {number:,}: {name!r} is {str(record[name])[:40]!r}, not a {name} number. "
                 "Hint: give the log as rfod repair wrote it, or repair the table without --done."
             )
-        places[name] = int(text) if text else None
     before, after = (None if record[name] is None else str(record[name]) for name in ("before", "after"))
     return LoggedChange(places["row"], places["line"], str(record["column"]), before, after)
 
@@ -287,10 +286,9 @@ def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -
 def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels, most: int, log: str) -> None:
     """The first changes, in the order of the table."""
     for change in changes[:most]:
-        place = f"row {change.row:,}" if labels.lines is None else f"line {int(labels.lines[change.row]):,}"
         before = "missing" if change.before is None else one_line(change.before)
         after = "missing" if change.after is None else one_line(change.after)
-        text = Text(shown(f"{place}, {one_line(change.column)}: "), style="bold")
+        text = Text(shown(f"{labels.place(change.row)}, {one_line(change.column)}: "), style="bold")
         text += Text(shown(before), style="red") + Text(" → ") + Text(shown(after), style="green")
         chance = "decided" if change.probability is None else f"probability {probability_text(change.probability)}"
         console.print(text + Text(f" ({chance})"), soft_wrap=True)

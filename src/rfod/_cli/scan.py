@@ -6,9 +6,8 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
-from rfod.params import SCAN_SAMPLE_ROWS
+from rfod.params import MOST_JSON_FINDINGS, SCAN_SAMPLE_ROWS
 
-MOST_JSON_FINDINGS = 1000
 FINDINGS_ABOVE = 3
 """Exit code where there are more findings than --fail-above or --fail-above-cells allows, or --baseline has."""
 UNUSUAL_ROWS = 10

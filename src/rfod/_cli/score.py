@@ -6,7 +6,8 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Choosing, Reading
-from rfod._cli.scan import FINDINGS_ABOVE, MOST_JSON_FINDINGS
+from rfod._cli.scan import FINDINGS_ABOVE
+from rfod.params import MOST_JSON_FINDINGS
 
 
 def score(

@@ -301,7 +301,7 @@ def diff_lists(before: FindingList, after: FindingList, above: float = WRONG) ->
         compares_findings=True,
         n_rows=(None, None),
         n_matched=None,
-        key=(before.key or after.key or "key") if has_key else None,
+        key="key" if has_key else None,  # files do not say what the column is called
         above=above,
     )
 

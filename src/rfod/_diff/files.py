@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,9 +20,13 @@ from rfod._evidence.wrong_cells import WORTH_A_CHECK
 from rfod._io.interface import InputError
 from rfod._io.storage import local_copy
 from rfod._table.fingerprint import N_PARTS, parse_fingerprints
+from rfod.params import MOST_JSON_FINDINGS
 
 Level = Literal["cells", "rows"]
-MOST_IN_JSON = 1000  # findings that --json lists
+_LONGEST_SHOWN = 40  # letters of a value in a message
+_MOST_DIGITS = 18  # of a whole number that fits int64
+_FINGERPRINT = re.compile("[0-9a-fA-F]{40}")
+_HINT = "Hint: rfod scan TABLE --cells -o FILE writes one, .csv, .parquet, .jsonl, or --json > FILE.json."
 _CELLS = {"row", "line", "column", "observed"}
 _ROWS = {"row", "line", "score", "flagged", "cells"}
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "lines", ".ndjson": "lines"}
@@ -83,43 +88,139 @@ def _level_of(names: Sequence[str]) -> Level | None:
     return "rows" if set(names) >= _ROWS else None
 
 
+@dataclass(frozen=True)
+class _Record:
+    """One record of a file, whose fields are checked when they are read."""
+
+    path: str
+    number: int
+    """Its place in the file, from 1."""
+    fields: Mapping[str, Any]
+
+    def error(self, problem: str) -> InputError:
+        """What is wrong with the record, and the way out."""
+        return InputError(
+            f"{self.path}, finding {self.number:,}: {problem}. "
+            "Hint: correct it, or write the file anew with rfod scan TABLE --cells -o FILE."
+        )
+
+    def value(self, name: str) -> Any:
+        """A field that has to be there."""
+        if name not in self.fields:
+            raise self.error(f"it has no {name!r}")
+        return self.fields[name]
+
+    def text(self, name: str) -> str | None:
+        """Text, also where another program has made a number of it; None for a gap, and for an absent field."""
+        value = self.fields.get(name)
+        if not isinstance(value, str | int | float | None):
+            raise self.error(f"{name!r} is {_shown(value)}, not a text")
+        return None if value is None else str(value)
+
+    def whole(self, name: str) -> int | None:
+        """A whole number from 0."""
+        value = self.fields.get(name)
+        found = whole_number(value)
+        if found is None and value not in (None, ""):
+            raise self.error(f"{name!r} is {_shown(value)}, not a whole number")
+        return found
+
+    def probability(self) -> float | None:
+        """How likely a cell is wrong."""
+        value = self.value("probability")
+        if value is None or value == "":
+            return None
+        try:
+            found = float("inf" if isinstance(value, bool) else value)
+        except (ValueError, TypeError):
+            found = float("inf")
+        if found < 0 or found > 1:
+            raise self.error(f"'probability' is {_shown(value)}, not a number from 0 to 1")
+        return None if np.isnan(found) else found
+
+    def is_flagged(self) -> bool:
+        """Whether a row is a finding."""
+        value = self.value("flagged")
+        found = {"true": True, "false": False}.get(str(value).lower())
+        if found is None:
+            raise self.error(f"'flagged' is {_shown(value)}, neither true nor false")
+        return found
+
+
+def _shown(value: Any) -> str:
+    return repr(value if len(str(value)) <= _LONGEST_SHOWN else f"{str(value)[:_LONGEST_SHOWN]}...")
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number from 0 of a file that rfod wrote, which another program may have changed from 12 to 12.0; None for
+    anything else."""
+    text = str(value).strip().removesuffix(".0")
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
 def read_findings(path: str) -> FindingsFile:
     """The findings of a file; `InputError` for one that holds none, or not all of them."""
     ending = _ENDINGS.get(Path(path).suffix.lower())
-    hint = "Hint: rfod scan TABLE --cells -o FILE writes one, .csv, .parquet, .jsonl, or --json > FILE.json."
     if ending is None:
-        raise InputError(f"{path}: no file of findings has this ending. {hint}")
+        raise InputError(f"{path}: no file of findings has this ending. {_HINT}")
     try:
         with local_copy(path) as here:
             if not Path(here).is_file():
-                raise InputError(f"{path}: there is no such file of findings. {hint}")
-            level, records = _read_json(here, path) if ending == "object" else _read_table(here, ending)
+                raise InputError(f"{path}: there is no such file of findings. {_HINT}")
+            level, records = _read_json(here, path) if ending == "object" else _read_table(here, path, ending)
             if level is not None:
                 return _findings(path, level, records)
     except InputError:
         raise
-    except (pa.ArrowException, ValueError, KeyError, TypeError, AttributeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read as findings: it is no UTF-8 text. {_HINT}") from error
+    except json.JSONDecodeError as error:
+        why = f"it is no JSON from line {error.lineno:,}, column {error.colno:,} on"
+        raise InputError(f"{path} cannot be read as findings: {why}. {_HINT}") from error
+    except (pa.ArrowException, ValueError, RecursionError) as error:
         why = str(error).splitlines()[0] if str(error) else "it is damaged"
-        raise InputError(f"{path} cannot be read as findings: {why}. {hint}") from error
-    raise InputError(f"{path} is no file of findings: it lacks the columns row, line, column and observed. {hint}")
+        raise InputError(f"{path} cannot be read as findings: {why}. {_HINT}") from error
+    raise InputError(f"{path} is no file of findings: it lacks the columns row, line, column and observed. {_HINT}")
 
 
-def _read_table(path: str, ending: str) -> tuple[Level | None, list[dict[str, Any]]]:
+def _numbered(path: str, found: Iterable[Any]) -> list[_Record]:
+    """Records with their places."""
+    records = [_Record(path, number, fields) for number, fields in enumerate(found, start=1)]
+    for record in records:
+        if not isinstance(record.fields, Mapping):
+            raise record.error("it is no JSON object")
+    return records
+
+
+def _read_table(path: str, shown: str, ending: str) -> tuple[Level | None, list[_Record]]:
     """The level of a file and its lines that are findings."""
     if ending == "lines":
-        with Path(path).open(encoding="utf-8") as file:
-            records = [json.loads(line) for line in file if line.strip()]
         level = _level_of(_names(path, ending))
+        found = [] if level is None else _read_lines(path, shown)
     else:
         table = pq.read_table(path) if ending == "parquet" else _read_csv(path)
-        level, records = _level_of(table.column_names), table.to_pylist()
+        level, found = _level_of(table.column_names), table.to_pylist()
     if level is None:
         return None, []
+    records = _numbered(shown, found)
     if level == "rows":
-        return level, [record for record in records if record["flagged"] in (True, "true")]
-    if records and "probability" not in records[0]:  # cells of new rows, by a model without evidence
+        return level, [record for record in records if record.is_flagged()]
+    if records and "probability" not in records[0].fields:  # cells of new rows, by a model without evidence
         return "rows", _rows_of(records)
-    return level, [record for record in records if _number(record["probability"], 0.0) >= WORTH_A_CHECK]
+    return level, [record for record in records if (record.probability() or 0.0) >= WORTH_A_CHECK]
+
+
+def _read_lines(path: str, shown: str) -> list[Any]:
+    """JSON values, one per line."""
+    found = []
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                try:
+                    found.append(json.loads(line))
+                except json.JSONDecodeError as error:
+                    raise InputError(f"{shown}, line {number:,}: it is no JSON. {_HINT}") from error
+    return found
 
 
 def _read_csv(path: str) -> pa.Table:
@@ -134,27 +235,27 @@ def _read_csv(path: str) -> pa.Table:
     return pa_csv.read_csv(path, convert_options=convert, parse_options=pa_csv.ParseOptions(newlines_in_values=True))
 
 
-def _rows_of(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _rows_of(records: Sequence[_Record]) -> list[_Record]:
     """One record per row of a file of cells."""
-    rows: dict[Any, dict[str, Any]] = {}
+    rows: dict[int | None, tuple[_Record, list[str]]] = {}
     for record in records:
-        words = f"{record['column']}: {record['observed']}"
-        row = rows.setdefault(record["row"], {**record, "cells": []})
-        row["cells"].append(words)
-    return [row | {"cells": "; ".join(row["cells"][:3])} for row in rows.values()]
+        _, words = rows.setdefault(record.whole("row"), (record, []))
+        words.append(f"{record.value('column')}: {record.value('observed')}")
+    return [replace(first, fields={**first.fields, "cells": "; ".join(words[:3])}) for first, words in rows.values()]
 
 
-def _read_json(path: str, shown: str) -> tuple[Level | None, list[dict[str, Any]]]:
+def _read_json(path: str, shown: str) -> tuple[Level | None, list[_Record]]:
     """What --json wrote."""
     content = json.loads(Path(path).read_text(encoding="utf-8"))
     if isinstance(content, dict) and isinstance(content.get("wrong_cells"), list):
         level: Level = "cells"
-        records = content["wrong_cells"]
+        records = _numbered(shown, content["wrong_cells"])
     elif isinstance(content, dict) and isinstance(content.get("findings"), list):
-        level, records = "rows", [{**record, "cells": record.get("text")} for record in content["findings"]]
+        level, rows = "rows", _numbered(shown, content["findings"])
+        records = [replace(row, fields={**row.fields, "cells": row.fields.get("text")}) for row in rows]
     else:
         return None, []
-    if len(records) >= MOST_IN_JSON:
+    if len(records) >= MOST_JSON_FINDINGS:
         raise InputError(
             f"{shown} lists {len(records):,} findings, the most that --json does, and there may be more. "
             "Hint: --cells -o FILE writes all."
@@ -162,21 +263,9 @@ def _read_json(path: str, shown: str) -> tuple[Level | None, list[dict[str, Any]
     return level, records
 
 
-def _findings(path: str, level: Level, records: Sequence[Mapping[str, Any]]) -> FindingsFile:
-    findings = [
-        Finding(
-            row=int(record["row"]),
-            line=None if record.get("line") is None else int(record["line"]),
-            key=record.get("key"),
-            column=record["column"] if level == "cells" else None,
-            observed=record["observed"] if level == "cells" else record.get("cells"),
-            suggested=record.get("suggested") if level == "cells" else None,
-            probability=_number(record["probability"], None) if level == "cells" else None,
-            reason=record.get("reason") if level == "cells" else None,
-        )
-        for record in records
-    ]
-    texts = [record.get("fingerprint") for record in records]
+def _findings(path: str, level: Level, records: Sequence[_Record]) -> FindingsFile:
+    findings = [_finding(record, level) for record in records]
+    texts = [_fingerprint(record) for record in records]
     has_keys = any(finding.key is not None for finding in findings)
     if findings and not has_keys and None in texts:
         raise InputError(
@@ -190,12 +279,36 @@ def _findings(path: str, level: Level, records: Sequence[Mapping[str, Any]]) -> 
     return FindingsFile(findings, Identities.of(prints, keys, columns), level=level, path=path)
 
 
+def _finding(record: _Record, level: Level) -> Finding:
+    """A record as a finding, its fields checked."""
+    row, is_cell = record.whole("row"), level == "cells"
+    if row is None:
+        raise record.error("it has no 'row'")
+    if is_cell and record.text("column") is None:
+        raise record.error("it has no 'column'")
+    if is_cell:
+        record.value("observed")  # which is empty of a gap
+    return Finding(
+        row=row,
+        line=record.whole("line"),
+        key=record.fields.get("key"),
+        column=record.text("column") if is_cell else None,
+        observed=record.text("observed" if is_cell else "cells"),
+        suggested=record.text("suggested") if is_cell else None,
+        probability=record.probability() if is_cell else None,
+        reason=record.text("reason") if is_cell else None,
+    )
+
+
+def _fingerprint(record: _Record) -> str | None:
+    text = record.text("fingerprint")
+    if text is not None and not _FINGERPRINT.fullmatch(text):
+        raise record.error(f"'fingerprint' is {_shown(text)}, not 40 hexadecimal digits")
+    return text
+
+
 def _no_prints(n: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
     return np.zeros((n, N_PARTS), dtype=np.uint64)
-
-
-def _number(value: Any, instead: Any) -> Any:
-    return instead if value is None or value == "" else float(value)
 
 
 def check_comparable(before: FindingsFile, after: FindingsFile) -> None:

@@ -42,8 +42,6 @@ class FindingList:
 
     findings: Sequence[Finding]
     identities: Identities
-    key: str | None = None
-    """Name of the key column, where that is known."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ from rfod.pipeline import detect
 MANIFEST = "_manifest.json"
 """Written last; readers of Parquet folders pass over names with an underscore."""
 MANIFEST_FORMAT = 1
-CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
-"""Of an unusual cell."""
 _METADATA = b"rfod"
 CELL_FIELDS = [*FIELDS, pa.field("probability", pa.float64())]
 """Of the structs that engines write per unusual cell."""
@@ -235,12 +233,14 @@ def _check_part(part: FilePart, job: ScoreJob, output: str) -> ScoredPart:
     """A part of the output that is there already; `OutputError` if it was made from anything else."""
     name = _name_of(part)
     data = read_bytes(f"{output}/{name}")
+    if data is None:  # it was there when the directory was listed
+        raise OutputError(f"{output}/{name}: the file is gone. Hint: start again, and leave the directory to this run.")
     try:
         about = pq.read_metadata(pa.BufferReader(data))
         found = json.loads((about.metadata or {}).get(_METADATA, b"null"))
     except (pa.ArrowException, OSError, ValueError):
         found = None
-    if data is None or found != json.loads(json.dumps(_identity(job, part))):
+    if found != json.loads(json.dumps(_identity(job, part))):
         raise OutputError(f"{output}/{name}: {_difference(found, _identity(job, part))}. Hint: name another directory.")
     return ScoredPart(name, part.name, part.first_row, part.n_rows, len(data), hashlib.sha256(data).hexdigest())
 

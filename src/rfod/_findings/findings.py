@@ -105,11 +105,10 @@ class RowLabels:
         return int(found[0])
 
     def place(self, row: int) -> str:
-        """How a row, given by position, is found again, in words: by its key, its line or its number."""
-        line = "" if self.lines is None else f"line {int(self.lines[row]):,}"
-        if self.key is not None and self.keys is not None:
-            return f"{self.key} {one_line(str(self.keys[row].as_py()))}{f' ({line})' if line else ''}"
-        return line or f"row {row + self.first_row:,}"
+        """How a row, given by position, is found again, in words."""
+        line = None if self.lines is None else int(self.lines[row])
+        named = None if self.key is None or self.keys is None else (self.key, self.keys[row].as_py())
+        return place_words(row + self.first_row, line, named)
 
     @property
     def key_type(self) -> pa.DataType | None:
@@ -117,6 +116,13 @@ class RowLabels:
         if self.keys is None:
             return None
         return self.keys.type.value_type if pa.types.is_dictionary(self.keys.type) else self.keys.type
+
+
+def place_words(row: int, line: int | None, named: tuple[str, Any] | None) -> str:
+    """How a row is found again: by its key (`named`, a column and its value), its line or its number."""
+    if named is not None:
+        return f"{named[0]} {one_line(str(named[1]))}{'' if line is None else f' (line {line:,})'}"
+    return f"row {row:,}" if line is None else f"line {line:,}"
 
 
 class Findings:
