@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,24 @@ def test_parquet_comes_back_by_value_and_schema(rfod: Rfod, rows: list[list[str]
     ran = rfod("repair", path, "-o", tmp_path / "clean.jsonl", "--repair-above", 0.5, *FAST)
     assert ran.code == 0, ran.err
     assert len((tmp_path / "clean.jsonl").read_text().splitlines()) == 300
+
+
+def test_wrong_cells_that_are_left_are_counted(rfod: Rfod, orders: Path, tmp_path: Path) -> None:
+    ran = rfod("repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "--key", "shop", *FAST, width=500)
+    assert ran.code == 0, ran.err
+    found = re.search(
+        r"^(\d+) cells? (?:is|are) wrong \(probability 0\.9 and more\); .* at least 1 likely", ran.err, re.M
+    )
+    assert found
+    assert f"Hint: rfod decide {orders} --review --key shop asks about " in ran.err
+    assert rfod("repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "-q", *FAST).err == ""
+    decisions = tmp_path / "d.jsonl"
+    ran = rfod("decide", orders, "--decisions", decisions, "--key", "shop", "--row", "s0010", "-c", "city", "--fine")
+    ran = rfod(
+        "repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "--decisions", decisions, *FAST, width=500
+    )
+    left = re.search(r"^(\d+) cells? (?:is|are) wrong", ran.err, re.M)
+    assert (int(left[1]) if left else 0) == int(found[1]) - 1
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_read(rfod: Rfod, orders: Path, tmp_path: Path) -> None:

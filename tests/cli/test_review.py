@@ -70,6 +70,8 @@ def test_one_key_per_answer(table: Path) -> None:
         run.wait_for(f"4 of {n} findings, 3 decided")
         run.press("q")
         run.wait_for("3 decisions in ")
+        kept_in = table.with_name("orders.decisions.jsonl")
+        run.wait_for(f"Hint: rfod repair {table} --key order_id --decisions {kept_in} -o clean.csv carries them out.")
         assert run.wait() == 0
     entries = kept(table)
     assert [type(entry) for entry in entries] == [Decision] * 4 + [Withdrawal]

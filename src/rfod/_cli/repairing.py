@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,9 +21,10 @@ from rich.text import Text
 
 from rfod._cli.console import Reporter, shown
 from rfod._cli.findings import place_fields
+from rfod._decisions.file import beside
 from rfod._decisions.texts import cell_texts, comparable, texts_as_given
 from rfod._diff.files import whole_number
-from rfod._evidence.wrong_cells import probability_text
+from rfod._evidence.wrong_cells import WRONG, probability_text
 from rfod._findings.changes import CHANGE_FIELDS, Change, change_arrays, with_changes
 from rfod._findings.findings import RowLabels
 from rfod._io.columnar import ColumnarSource
@@ -37,6 +39,7 @@ from rfod._io.write import check_target, format_of, open_sink
 from rfod._table.edits import Edit, Refusal
 from rfod._table.encode import one_line
 from rfod._table.kinds.base import is_missing
+from rfod.detection import Detection
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dat")
 LINE_ENDINGS = (".jsonl", ".ndjson")
@@ -281,6 +284,37 @@ def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -
 
 
 # ------------------------------------------------------------------------------------------------------ on a terminal
+
+
+def count_wrong(found: Detection, but: Collection[tuple[int, str]]) -> int:
+    """Number of wrong cells, without those that are dealt with."""
+    probabilities = found.probabilities
+    return sum((int(row), probabilities.names[c]) not in but for row, c in probabilities.above(WRONG))
+
+
+def left_sentence(n: int, has_changes: bool, above: float, review: str | None) -> str:
+    """That so many cells are wrong and stay as they are, and what decides about them."""
+    more = "more " if has_changes else ""
+    counted = f"{n:,} {more}cell is wrong" if n == 1 else f"{n:,} {more}cells are wrong"
+    lacks = "it has no suggestion" if n == 1 else "none of them has a suggestion"
+    hint = "" if review is None else f" Hint: {review} asks about {'it' if n == 1 else 'them'}."
+    return f"{counted} (probability {WRONG} and more); {lacks} that is at least {above:g} likely to be right.{hint}"
+
+
+def review_command(table: str, key: str | None, decisions: str | None) -> str:
+    """The command that asks about the findings of a table."""
+    more = [] if key is None else ["--key", key]
+    if decisions is not None and Path(decisions) != Path(beside(table)):
+        more += ["--decisions", decisions]
+    return shlex.join(["rfod", "decide", table, "--review", *more])
+
+
+def repair_command(table: str, key: str | None, decisions: str) -> str:
+    """The command that carries decisions out."""
+    ending = Path(plain_name(table)).suffix.lower()
+    output = f"clean{ending if ending in (*TEXT_ENDINGS, *LINE_ENDINGS, '.parquet') else '.csv'}"
+    more = [] if key is None else ["--key", key]
+    return shlex.join(["rfod", "repair", table, *more, "--decisions", decisions, "-o", output])
 
 
 def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels, most: int, log: str) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from rfod._cli.console import Reporter, shown, stdout_console
 from rfod._cli.keys import END, Terminal
+from rfod._cli.repairing import repair_command
 from rfod._cli.suspects import ScanFindings
 from rfod._decisions.condition import parse_condition
 from rfod._decisions.decision import Decision, Kind
@@ -43,16 +44,27 @@ def start_review() -> None:
 
 
 def review_table(
-    batch: Batch, decisions: Decisions, params: Params, key: str | None, above: float, reporter: Reporter
+    batch: Batch,
+    decisions: Decisions,
+    params: Params,
+    key: str | None,
+    above: float,
+    reporter: Reporter,
+    given: str | None = None,
 ) -> bool:
-    """Scan a table and ask about its findings; False if the review was interrupted."""
+    """Scan a table and ask about its findings; False if the review was interrupted. `given` is the file of the table,
+    where it has one: a command to repair it is shown at the end."""
     table = batch.table
     with reporter.stage("forests"), reporter.remarks():
         settled = decide(table, Decisions(decisions.entries))
         found = scan_table(table, params, key=key, lines=batch.lines, decisions=settled)[1]
     with reporter.stage("findings"):
         cells = found.suspects(above)
-    return review_cells(table, found, cells, decisions, key)
+    finished = review_cells(table, found, cells, decisions, key)
+    if given is not None and len(decisions):
+        command = repair_command(given, key, str(decisions.path))
+        stdout_console().print(Text(shown(f"Hint: {command} carries them out.")), soft_wrap=True)
+    return finished
 
 
 def review_cells(
