@@ -44,6 +44,7 @@ def explain(
     Example: rfod explain orders.rfod new.csv --row 17
     """
     from rfod._cli.console import Reporter, naming, print_lines
+    from rfod._cli.findings import explanation_text
     from rfod._cli.inputs import explain_picked, open_model_and_source, picked_rows, read_table
     from rfod._cli.markdown import explained_markdown
     from rfod._decisions.decisions import open_decisions
@@ -67,7 +68,7 @@ def explain(
     elif shown_as == "markdown":
         print_lines(explained_markdown(explained))
     else:
-        print_lines("\n\n".join(map(str, explained)))
+        print_lines("\n\n".join(map(explanation_text, explained)))
     reporter.say(f"{source.name}: {len(explained):,} of {batch.rows.num_rows:,} rows explained. {reporter.times()}.")
 
 

@@ -17,7 +17,7 @@ from rfod._cli.keys import END, Terminal
 from rfod._cli.repairing import repair_command
 from rfod._cli.suspects import ScanFindings
 from rfod._decisions.condition import parse_condition
-from rfod._decisions.decision import Decision, Kind
+from rfod._decisions.decision import Decision, Kind, decision_words
 from rfod._decisions.decisions import Decisions, decide
 from rfod._decisions.settled import shifted
 from rfod._decisions.texts import cell_texts, key_texts
@@ -252,7 +252,7 @@ class Review:
             if decision is None:
                 self._print_choices(cell)
                 continue
-            self._say(f"{decision}.")
+            self._say(f"{self._said(decision, cell)}.")
             self._answered.append(_Answered(self._place, decision))
             self._place += 1
             if decision.wherever is not None:
@@ -265,6 +265,12 @@ class Review:
         for text in str(error).splitlines():
             self._say(text)
 
+    def _said(self, decision: Decision, cell: WrongCell) -> str:
+        """A decision about a cell in words."""
+        if decision.wherever is not None:
+            return str(decision)
+        return decision_words(decision, self._findings.place_text(cell))
+
     def _undo(self) -> bool:
         """Go back to the finding that was answered last, and take its decision back."""
         if not self._answered:
@@ -273,7 +279,7 @@ class Review:
         last = self._answered.pop()
         if last.decision is not None:
             self._decisions.withdraw(last.decision)
-            self._say(f"Taken back: {last.decision}.")
+            self._say(f"Taken back: {self._said(last.decision, self._cells[last.place])}.")
             self._find_fine()
         self._place = last.place
         return True
