@@ -92,14 +92,14 @@ def report(
     Example: rfod report orders.rfod new.csv --key order_id -o report.html
     """
     from rfod._cli.console import Reporter, naming
-    from rfod._cli.inputs import check_output, open_model_and_source, read_table, title_of
+    from rfod._cli.inputs import check_report, open_model_and_source, read_table, title_of
     from rfod._decisions.decisions import open_decisions
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.pipeline import detect
 
     rule, read_options = choosing.rule(), reading.options()
-    check_output(output, [model, table, decisions])
+    check_report(output, [model, table, decisions])
     decided = open_decisions(decisions)
     reporter = Reporter(quiet)
     fitted, source = open_model_and_source(model, table, reading, read_options, reporter)

@@ -56,7 +56,7 @@ def diff(
     Example: rfod diff orders-may.csv orders-june.csv --key order_id
     """
     from rfod._cli.console import Reporter, print_lines
-    from rfod._cli.inputs import check_output, title_of
+    from rfod._cli.inputs import check_report, title_of
     from rfod._cli.markdown import diff_markdown
     from rfod._diff.files import is_findings_file
     from rfod._diff.wording import lines
@@ -69,7 +69,7 @@ def diff(
             raise typer.BadParameter("a probability is needed, between 0 and 1.", param_hint=option)
     if "-" in (before, after):
         raise typer.BadParameter("two files are needed, not stdin.", param_hint="AFTER")
-    check_output(report, [before, after])
+    check_report(report, [before, after])
     reporter = Reporter(quiet)
     has_findings = [is_findings_file(before), is_findings_file(after)]
     if any(has_findings) and not all(has_findings):

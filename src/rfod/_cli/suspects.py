@@ -105,7 +105,7 @@ class CellFindings:
         console.print(self._heading(), soft_wrap=True)
         for number, cells in enumerate(entries[:most], start=1):
             self._print_entry(console, number, cells)
-        if len(entries) > most:
+        if len(entries) > most > 0:
             n_left = self.n_listed - sum(map(len, entries[:most]))
             console.print(Text(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}"), soft_wrap=True)
         n = self.n_wrong + self.n_worth_a_check - self.n_listed
