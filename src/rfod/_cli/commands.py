@@ -196,7 +196,7 @@ def inspect(
     from rfod._io.storage import local_copy
 
     with local_copy(model) as here:
-        summary = describe(load_local(here, model), here)
+        summary = describe(load_local(here, model, "rfod fit TABLE -o MODEL writes one."), here)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:

@@ -42,12 +42,12 @@ def open_model(path: str) -> Model:
         return load_local(here, path)
 
 
-def load_local(here: str, path: str) -> Model:
+def load_local(here: str, path: str, hint: str = "the model comes first, then the table.") -> Model:
     """The model of a file on this machine, with errors that name the path or address it was given by."""
     if not Path(here).is_file():
         raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
     if not is_zipfile(here):
-        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+        raise InputError(f"{path} is no model file{', or damaged' if path.endswith('.rfod') else ''}. Hint: {hint}")
     with naming(path):
         return load_model(here)
 

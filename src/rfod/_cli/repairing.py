@@ -176,6 +176,11 @@ def read_log(path: str) -> list[LoggedChange]:
     """The lines of a change log; `InputError` for a file that is none, and for a place that is no number."""
     try:
         records = _log_records(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such change log. Hint: rfod repair writes one.") from error
+    except json.JSONDecodeError as error:
+        why = error.msg.removesuffix(" at")
+        raise InputError(f"{path} is no change log ({why}). Hint: rfod repair writes one.") from error
     except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} is no change log ({str(reason)[:100]}). Hint: rfod repair writes one.") from error
