@@ -35,8 +35,9 @@ def test_a_decision_is_appended(rfod: Any, table: Path, file: Path) -> None:
         "decide", table, "--key", "order_id", "--row", "A00123", "-c", "price", "--replace", "12.5", "--note", "n"
     )
     assert (ran.code, ran.out) == (0, "")
-    assert "orders.decisions.jsonl: order_id A00123: price" in ran.err.replace("\n", "")
-    assert rfod("decide", table, "--row", "7", "--column", "service", "--blank").code == 0
+    assert "orders.decisions.jsonl: order_id A00123 (line 125): price" in ran.err.replace("\n", "")
+    ran = rfod("decide", table, "--row", "7", "--column", "service", "--blank", width=500)
+    assert (ran.code, "orders.decisions.jsonl: line 9 (row 7): service '" in ran.err) == (0, True)
     assert rfod("decide", table, "--line", "9", "--column", "days", "--fine").code == 0
     assert (
         rfod("decide", table, "--column", "price", "--fine", "--wherever", "weight > 29 and service = express").code

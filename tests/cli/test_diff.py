@@ -213,6 +213,17 @@ def test_mistakes_are_told(rfod: Any, folder: Path, tmp_path: Path) -> None:
     assert issubclass(ParameterError, ValueError)
 
 
+def test_keys_that_occur_twice_are_noted(rfod: Any, folder: Path, tmp_path: Path) -> None:
+    text = (folder / "june.csv").read_text()
+    twice = [line for line in text.splitlines(keepends=True) if '"A0007"' in line or '"A0008"' in line]
+    (tmp_path / "june.csv").write_text(text + "".join(twice))
+    ran = rfod("diff", folder / "may.csv", tmp_path / "june.csv", "--key", "order_id", *FEW, width=500)
+    assert ran.code == 0, ran.err
+    assert "note: june.csv: 2 values occur more than once in the key 'order_id', such as 'A000" in ran.err
+    assert "' in 2 rows. Rows with one key are matched where all their cells agree" in ran.err
+    assert "note: may.csv" not in ran.err
+
+
 def test_the_page_is_written(rfod: Any, folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "diff.html"
     ran = rfod("diff", folder / "may.csv", folder / "june.csv", "--key", "order_id", "--report", page, *FEW)

@@ -18,7 +18,7 @@ def test_row(rfod: Any, model: Path, orders_csv: Path) -> None:
     ran = rfod("explain", model, orders_csv, "--row", "123", "-j", "1", width=300)
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
-    assert lines[0].startswith("Row 123, score ")
+    assert lines[0].startswith("Line 125, row 123, score ")
     assert any(line.startswith("- price is ") and "; expected " in line for line in lines[1:])
     assert f"{orders_csv}: 1 of 400 rows explained." in ran.err
 
@@ -26,8 +26,8 @@ def test_row(rfod: Any, model: Path, orders_csv: Path) -> None:
 def test_key(rfod: Any, model: Path, orders_csv: Path) -> None:
     ran = rfod("explain", model, orders_csv, "--key", "order_id=A00123", "--key", "order_id=A00007", "-q")
     assert (ran.code, ran.err) == (0, "")
-    assert "Row 123 (order_id A00123), score " in ran.out
-    assert "Row 7 (order_id A00007), score " in ran.out
+    assert "Line 125, row 123 (order_id A00123), score " in ran.out
+    assert "Line 9, row 7 (order_id A00007), score " in ran.out
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def timed_csv(orders_csv: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_a_time_is_a_key_as_written_and_as_shown(rfod: Any, model: Path, timed_csv: Path, time: str) -> None:
     ran = rfod("explain", model, timed_csv, "--key", f"ts={time}", "-q", "-j", "1")
     assert ran.code == 0, ran.err
-    assert "Row 123 (ts 2024-01-06 03:30:00), score " in ran.out
+    assert "Line 125, row 123 (ts 2024-01-06 03:30:00), score " in ran.out
     kept = timed_csv.with_name(f"{len(time)}.jsonl")
     ran = rfod("decide", timed_csv, "--key", "ts", "--row", time, "-c", "price", "--fine", "--decisions", kept)
     assert ran.code == 0, ran.err

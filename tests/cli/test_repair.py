@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,27 @@ def test_decisions_are_carried_out(rfod: Rfod, orders: Path, rows: list[list[str
     assert "(2 decided)" in ran.err
 
 
+def test_a_decided_value_is_written_as_decided(rfod: Rfod, orders: Path, tmp_path: Path) -> None:
+    """Blanks around the old value are not glued to the new one; the log holds both to the letter."""
+    decisions, clean, again = tmp_path / "d.jsonl", tmp_path / "clean.csv", tmp_path / "again.csv"
+    shop, *rest = orders.read_bytes().splitlines()[3].split(b";")
+    orders.write_bytes(orders.read_bytes().replace(b";".join([shop, *rest]), b";".join([shop, b"  - men ", *rest[1:]])))
+    for column, options in (("city", ("--replace", "NA")), ("zone", ("--replace", "zone 1"))):
+        ran = rfod("decide", orders, "--decisions", decisions, "--line", 4, "-c", column, *options)
+        assert ran.code == 0, ran.err
+    arguments = ("--decisions", decisions, "--repair-above", 1, *FAST)
+    assert rfod("repair", orders, "-o", clean, *arguments).code == 0
+    changed = b";".join([shop, b"NA", rest[1], b"zone 1", *rest[3:]])
+    assert clean.read_bytes().splitlines()[3] == changed
+    log = list(csv.DictReader((tmp_path / "clean.changes.csv").read_text(encoding="utf-8").splitlines(True)))
+    assert [(line["before"], line["after"]) for line in log] == [("  - men ", "NA"), (rest[2].decode(), "zone 1")]
+    ran = rfod("repair", clean, "-o", again, "--done", tmp_path / "clean.changes.csv", *arguments)
+    assert ran.code == 0, ran.err
+    assert "not found in the table" not in ran.err
+    assert again.read_bytes() == clean.read_bytes()
+    assert len((tmp_path / "again.changes.csv").read_text().splitlines()) == 1
+
+
 def test_parquet_comes_back_by_value_and_schema(rfod: Rfod, rows: list[list[str]], tmp_path: Path) -> None:
     columns = list(zip(*rows[1:], strict=True))
     table = pa.table({name: pa.array(column) for name, column in zip(rows[0], columns, strict=True)})
@@ -111,6 +133,24 @@ def test_parquet_comes_back_by_value_and_schema(rfod: Rfod, rows: list[list[str]
     ran = rfod("repair", path, "-o", tmp_path / "clean.jsonl", "--repair-above", 0.5, *FAST)
     assert ran.code == 0, ran.err
     assert len((tmp_path / "clean.jsonl").read_text().splitlines()) == 300
+
+
+def test_wrong_cells_that_are_left_are_counted(rfod: Rfod, orders: Path, tmp_path: Path) -> None:
+    ran = rfod("repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "--key", "shop", *FAST, width=500)
+    assert ran.code == 0, ran.err
+    found = re.search(
+        r"^(\d+) cells? (?:is|are) wrong \(probability 0\.9 and more\); .* at least 1 likely", ran.err, re.M
+    )
+    assert found
+    assert f"Hint: rfod decide {orders} --review --key shop asks about " in ran.err
+    assert rfod("repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "-q", *FAST).err == ""
+    decisions = tmp_path / "d.jsonl"
+    ran = rfod("decide", orders, "--decisions", decisions, "--key", "shop", "--row", "s0010", "-c", "city", "--fine")
+    ran = rfod(
+        "repair", orders, "-o", tmp_path / "o.csv", "--repair-above", 1, "--decisions", decisions, *FAST, width=500
+    )
+    left = re.search(r"^(\d+) cells? (?:is|are) wrong", ran.err, re.M)
+    assert (int(left[1]) if left else 0) == int(found[1]) - 1
 
 
 def test_what_cannot_be_done_is_said_before_anything_is_read(rfod: Rfod, orders: Path, tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ def test_wrong_names_fail_before_the_work(
     ran = rfod(*arguments, tmp_path / "nowhere" / "report.html")
     assert ran.code == 1
     assert "there is no folder" in ran.err
+    ran = rfod(*arguments, tmp_path / "report.pdf", width=500)
+    assert ran.code == 1
+    assert "a report is HTML, not '.pdf'. Hint: name a .html file" in ran.err
     assert not path.exists()
 
 

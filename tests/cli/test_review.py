@@ -70,6 +70,8 @@ def test_one_key_per_answer(table: Path) -> None:
         run.wait_for(f"4 of {n} findings, 3 decided")
         run.press("q")
         run.wait_for("3 decisions in ")
+        kept_in = table.with_name("orders.decisions.jsonl")
+        run.wait_for(f"Hint: rfod repair {table} --key order_id --decisions {kept_in} -o clean.csv carries them out.")
         assert run.wait() == 0
     entries = kept(table)
     assert [type(entry) for entry in entries] == [Decision] * 4 + [Withdrawal]
@@ -96,13 +98,19 @@ def test_conditions_and_refusals(table: Path) -> None:
         run.wait_for("Condition: ")
         run.press("town = Wien\n")
         run.wait_for("there is no column 'town'")
-        run.press("w")
         run.wait_for("Condition: ")
-        run.press("weight is missing and service = x\n")
+        run.press("weight is missing and service = x\nbr\nb")  # what is typed ahead of an error is no answer
         run.wait_for("does not hold for this row")
+        run.wait_for("Condition: ")
+        run.press("\n")
+        run.wait_for(ASKED)
         run.press("o")
         run.wait_for("New value")
+        run.press(f"{observed}\nb")
+        run.wait_for("already")
+        run.wait_for("New value")
         run.press("\nw")  # typed ahead
+        run.wait_for(ASKED)
         run.wait_for("Condition: ")
         run.press(f"city = '{observed}'\n")
         run.wait_for("It holds for ")

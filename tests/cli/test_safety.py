@@ -218,7 +218,7 @@ def test_rows_and_json_do_not_share_stdout(rfod: Any, model: Path, orders_csv: P
 def test_explain_takes_the_line_that_scan_shows(rfod: Any, model: Path, orders_csv: Path) -> None:
     by_line = rfod("explain", model, orders_csv, "--line", "125", "-q").out
     assert by_line == rfod("explain", model, orders_csv, "--row", "123", "-q").out
-    assert by_line.startswith("Row 123")
+    assert by_line.startswith("Line 125, row 123, ")
     ran = rfod("explain", model, orders_csv, "--line", "1")
     assert (ran.code, "no row begins on line 1." in ran.err) == (1, True)
 

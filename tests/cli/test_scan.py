@@ -85,7 +85,34 @@ def test_few_entries(rfod: Any, dirty_csv: Path) -> None:
     assert lines[1].startswith("1. ")
     assert not any(line.startswith("2. ") for line in lines)
     assert re.match(r"\.\.\. and \d+ more cells?; --cells -o FILE writes all, --show N shows more", lines[-1])
-    assert rfod("scan", dirty_csv, "--show", "0", *FEW).out == ""
+    lines = rfod("scan", dirty_csv, "--show", "0", "--top", "2", *FEW).out.splitlines()
+    assert re.match(r"\d+ cells are wrong", lines[0])
+    assert "worth a check" in lines[2]
+    assert [line[:3] for line in lines[4:]] == ["The", "1. ", "2. "]
+    assert rfod("scan", dirty_csv, "--show", "0", "-q", *FEW).out == ""
+
+
+def test_cells_need_a_file(rfod: Any, dirty_csv: Path, tmp_path: Path) -> None:
+    for command in ("scan", dirty_csv), ("score", tmp_path / "m.rfod", dirty_csv):
+        ran = rfod(*command, "--cells")
+        assert (ran.code, "it says what -o writes. Hint: add -o" in ran.err) == (2, True)
+
+
+def test_no_cell_is_passed_over_in_silence(rfod: Any, dirty_csv: Path, found: Detection) -> None:
+    """Cells that are not listed are counted, from 0.5 up to where the list begins."""
+    chance = found.cell_probability
+    for above in (0.7, 0.9, 0.995):
+        n_listed, n_below = int((chance >= above).sum()), int(((chance >= 0.5) & (chance < above)).sum())
+        assert n_below
+        out = rfod("scan", dirty_csv, "--above", above, "--top", "0", *FEW).out
+        assert out.startswith(f"{n_listed:,} " if n_listed else "No cell is ")
+        said = re.search(
+            r"\n(\d+) (more )?cells? (?:is|are) (wrong or )?worth a check \(probability 0.5 to ([\d.]+)\)", out
+        )
+        assert said
+        assert (int(said[1]), bool(said[2]), bool(said[3])) == (n_below, n_listed > 0, above > 0.9)
+        assert float(said[4]) == above
+        assert "--cells -o FILE writes them" not in out.splitlines()[-1]
 
 
 def test_cells_are_those_of_the_library(rfod: Any, dirty_csv: Path, found: Detection, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_an_id_is_there_once(path: Path) -> None:
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DecisionsError, match="No such file"):
+    with pytest.raises(DecisionsError, match="there is no such file"):
         Decisions.read(tmp_path / "none.jsonl")
     assert list(Decisions.read(tmp_path / "none.jsonl", missing_ok=True)) == []
     with pytest.raises(DecisionsError, match="No such file"):

@@ -40,7 +40,7 @@ def read(data: bytes, name: str = "t.json", **options: Any) -> tuple[list[dict[s
         (b'{"a": 1,', "no JSON (Expecting property name"),
         (b"[1, 2]", "a JSON list where an object is needed"),
         (b"7", "a JSON int where an object is needed"),
-        (b'{"a": 1} {"a": 2}', "no JSON (Extra data"),
+        (b'{"a": 1} {"a": 2}', "no JSON (Extra data)"),
         (b'{"a": ' + b"[" * 100_000, "no JSON (nested too deeply"),
         (b'{"a": ' * 100_000, "no JSON (nested too deeply"),
     ],

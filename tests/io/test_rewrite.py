@@ -48,7 +48,15 @@ FILES = {
     "quoted": (b'a,b,c\n1,"x",y\n2,"x ""1""",y\n', Edit(1, "b", 'n"w'), b'a,b,c\n1,"x",y\n2,"n""w",y\n'),
     "separator in the new text": (b"a,b,c\n1,x,y\n2,x,y\n", Edit(1, "b", "p,q"), b'a,b,c\n1,x,y\n2,"p,q",y\n'),
     "line end in a field before": (b'a,b,c\n1,"x\nx",y\n2,x,y\n', Edit(1, "b", "z"), b'a,b,c\n1,"x\nx",y\n2,z,y\n'),
-    "blanks around": (b"a, b, c\n1, x, y\n2, x , y\n", Edit(1, "b", "z"), b"a, b, c\n1, x, y\n2, z , y\n"),
+    "blanks around": (b"a, b\n1, x\n2, x \n3, x\n", Edit(1, "b", "z", is_padded=True), b"a, b\n1, x\n2, z\n3, x\n"),
+    "blanks around most": (
+        b"a,b\n1,x\n2,  x \n3,x \n4, \n", Edit(1, "b", "z", is_padded=True), b"a,b\n1,x\n2,z \n3,x \n4, \n",
+    ),
+    "blanks in quotes": (
+        b'a,b\n1,"x"\n2," x"\n3,"x"\n', Edit(1, "b", "z", is_padded=True), b'a,b\n1,"x"\n2,"z"\n3,"x"\n',
+    ),
+    "blanks around, to the letter": (b"a, b\n1, x\n2, x\n", Edit(1, "b", "z"), b"a, b\n1, x\n2,z\n"),
+    "blanks of the new text": (b"a, b\n1, x\n2, x\n", Edit(1, "b", "  z "), b"a, b\n1, x\n2,  z \n"),
     "a gap": (b"a,b,c\n1,x,y\n2,x,y\n", Edit(1, "b", None), b"a,b,c\n1,x,y\n2,,y\n"),
     "in place of a gap": (b"a,b,c\n1,x,y\n2,,y\n", Edit(1, "b", "z"), b"a,b,c\n1,x,y\n2,z,y\n"),
     "byte order mark": (b"\xef\xbb\xbfa,b,c\n1,x,y\n2,x,y\n", Edit(1, "a", "9"), b"\xef\xbb\xbfa,b,c\n1,x,y\n9,x,y\n"),
@@ -80,6 +88,25 @@ def test_all_else_stays(name: str, tmp_path: Path) -> None:
     made = changed(written(tmp_path, before), edit, quote='"')
     assert made.refused == []
     assert made.data == after
+
+
+def test_what_stood_there_and_stands_there_now(tmp_path: Path) -> None:
+    path = written(tmp_path, b'a,b,c\n1, x,NA\n2,x ," y"\n3, x,y\n4, x,\xff\n')
+    edits = [
+        Edit(0, "b", "z", is_padded=True),
+        Edit(0, "c", "NA"),
+        Edit(1, "b", "z", is_padded=True),
+        Edit(1, "c", None),
+    ]
+    made = changed(path, *edits, Edit(3, "c", "z"), quote='"', encoding="utf-8")
+    assert made.data == b"a,b,c\n1, z,NA\n2,z,\n3, x,y\n4, x,z\n"
+    assert made.texts == {
+        (0, "b"): (" x", " z"),
+        (0, "c"): (None, "NA"),
+        (1, "b"): ("x ", "z"),
+        (1, "c"): (" y", None),
+        (3, "c"): ("\ufffd", "z"),
+    }
 
 
 def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def explain(
     Example: rfod explain orders.rfod new.csv --row 17
     """
     from rfod._cli.console import Reporter, naming, print_lines
+    from rfod._cli.findings import explanation_text
     from rfod._cli.inputs import explain_picked, open_model_and_source, picked_rows, read_table
     from rfod._cli.markdown import explained_markdown
     from rfod._decisions.decisions import open_decisions
@@ -67,7 +68,7 @@ def explain(
     elif shown_as == "markdown":
         print_lines(explained_markdown(explained))
     else:
-        print_lines("\n\n".join(map(str, explained)))
+        print_lines("\n\n".join(map(explanation_text, explained)))
     reporter.say(f"{source.name}: {len(explained):,} of {batch.rows.num_rows:,} rows explained. {reporter.times()}.")
 
 
@@ -91,14 +92,14 @@ def report(
     Example: rfod report orders.rfod new.csv --key order_id -o report.html
     """
     from rfod._cli.console import Reporter, naming
-    from rfod._cli.inputs import check_output, open_model_and_source, read_table, title_of
+    from rfod._cli.inputs import check_report, open_model_and_source, read_table, title_of
     from rfod._decisions.decisions import open_decisions
     from rfod._table.table import check_columns
     from rfod._views.page import write_page
     from rfod.pipeline import detect
 
     rule, read_options = choosing.rule(), reading.options()
-    check_output(output, [model, table, decisions])
+    check_report(output, [model, table, decisions])
     decided = open_decisions(decisions)
     reporter = Reporter(quiet)
     fitted, source = open_model_and_source(model, table, reading, read_options, reporter)
@@ -195,7 +196,7 @@ def inspect(
     from rfod._io.storage import local_copy
 
     with local_copy(model) as here:
-        summary = describe(load_local(here, model), here)
+        summary = describe(load_local(here, model, "rfod fit TABLE -o MODEL writes one."), here)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:

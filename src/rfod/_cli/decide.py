@@ -80,5 +80,6 @@ def decide(
 
     with reporter.stage("forests"), naming(str(table)):
         params = learning.params(batch.rows.column_names, read_options.kinds, 0.0, reporter.draws)
-    if not review_table(batch, known, params, key, above, reporter):
+    given = table if reading.sql is None else None
+    if not review_table(batch, known, params, key, above, reporter, given):
         raise typer.Exit(130)

@@ -9,7 +9,7 @@ import typer
 
 from rfod._cli.options import Reading
 from rfod._decisions.condition import parse_condition
-from rfod._decisions.decision import Decision, Kind
+from rfod._decisions.decision import Decision, Kind, decision_words
 from rfod._decisions.decisions import Decisions
 from rfod._decisions.file import beside
 from rfod._decisions.texts import cell_texts, rows_with_key
@@ -85,8 +85,17 @@ def decide_cell(batch: Batch, decisions: Decisions, key: str | None, choice: Cel
         return f"{decisions.entries[-1]}: {int(np.count_nonzero(holds)):,} rows."
     assert row is not None
     kind: Kind = "replace" if choice.new is not None else "blank" if choice.blank else "fine"
-    decisions.add(decisions.on_cell(table, row, column, kind, choice.new, key=key, note=choice.note, version=version))
-    return f"{decisions.entries[-1]}."
+    decision = decisions.on_cell(table, row, column, kind, choice.new, key=key, note=choice.note, version=version)
+    decisions.add(decision)
+    return f"{decision_words(decision, _place(batch, row, decision.key))}."
+
+
+def _place(batch: Batch, row: int, key: tuple[str, str] | None) -> str:
+    """The row in words: by its key and its line, or by its line and its number."""
+    line = "" if batch.lines is None else f"line {int(batch.lines[row]):,}"
+    if key is not None:
+        return f"{key[0]} {key[1]}{f' ({line})' if line else ''}"
+    return f"{line} (row {row:,})" if line else f"row {row:,}"
 
 
 def _row(batch: Batch, key: str | None, choice: CellChoice) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from zipfile import ZipFile, is_zipfile
@@ -15,6 +16,7 @@ from rfod._cli.options import Learning, Reading
 if TYPE_CHECKING:
     from rfod._cli.console import Reporter
     from rfod._diff.diff import TableDiff
+    from rfod._table.table import Table
 
 LEVEL = 0.05
 
@@ -56,7 +58,7 @@ def diff(
     Example: rfod diff orders-may.csv orders-june.csv --key order_id
     """
     from rfod._cli.console import Reporter, print_lines
-    from rfod._cli.inputs import check_output, title_of
+    from rfod._cli.inputs import check_report, title_of
     from rfod._cli.markdown import diff_markdown
     from rfod._diff.files import is_findings_file
     from rfod._diff.wording import lines
@@ -69,7 +71,7 @@ def diff(
             raise typer.BadParameter("a probability is needed, between 0 and 1.", param_hint=option)
     if "-" in (before, after):
         raise typer.BadParameter("two files are needed, not stdin.", param_hint="AFTER")
-    check_output(report, [before, after])
+    check_report(report, [before, after])
     reporter = Reporter(quiet)
     has_findings = [is_findings_file(before), is_findings_file(after)]
     if any(has_findings) and not all(has_findings):
@@ -147,6 +149,21 @@ def _of_model(model: str, table: str, reading: Reading, reporter: Reporter, leve
         return diff_model(fitted, batch.table, level, jobs)
 
 
+def _note_repeated(table: Table, key: str, name: str, reporter: Reporter) -> None:
+    """Note the keys that several rows have, and how these rows are matched."""
+    if key not in table.names:
+        return  # an error by which columns there are
+    counts = Counter(str(value) for value in table.exact(key).to_pylist() if value is not None)
+    repeated = [(text, n) for text, n in counts.items() if n > 1]
+    if repeated:
+        occur = f"{len(repeated):,} values occur" if len(repeated) > 1 else "one value occurs"
+        such_as = f"such as {repeated[0][0][:60]!r}" if len(repeated) > 1 else repr(repeated[0][0][:60])
+        reporter.note(
+            f"{name}: {occur} more than once in the key {key!r}, {such_as} in {repeated[0][1]:,} rows. "
+            "Rows with one key are matched where all their cells agree, the others in their order."
+        )
+
+
 def _of_tables(
     before: str,
     after: str,
@@ -158,7 +175,7 @@ def _of_tables(
     level: float,
 ) -> TableDiff:
     from rfod._cli.console import naming
-    from rfod._cli.inputs import check_training, one_source, read_table
+    from rfod._cli.inputs import check_training, one_source, read_table, title_of
     from rfod._diff.diff import diff_tables
     from rfod._evidence.wrong_cells import WRONG
     from rfod.params import SCAN_TRIM
@@ -175,6 +192,9 @@ def _of_tables(
             kinds = {name: found or "text" for name, found in readings.items()} | dict(own_options.kinds)
             read_options = replace(own_options, kinds=kinds, fixed_kinds=frozenset(kinds))
     tables = batches[0].table, batches[1].table
+    if key is not None:
+        for path, table in zip((before, after), tables, strict=True):
+            _note_repeated(table, key, title_of(path), reporter)
     with reporter.stage("comparing"), reporter.remarks():
         return diff_tables(
             *tables,

@@ -66,6 +66,14 @@ def place_of(finding: RowExplanation) -> str:
     return place_words(finding.row, finding.line, named)
 
 
+def explanation_text(row: RowExplanation) -> str:
+    """Why a row stands out, with its line of a text file in the title."""
+    text, start = str(row), f"Row {row.row}"
+    if row.line is None or not text.startswith(start):
+        return text
+    return f"Line {row.line:,}, row {row.row:,}{text.removeprefix(start)}"
+
+
 def cell_sentence(cell: CellExplanation) -> Text:
     """The sentence of a cell with its column and value in colour."""
     text = Text(shown(cell.sentence))

@@ -20,7 +20,7 @@ from rfod._decisions.decisions import Decisions, Matched, Settled, warn_of
 from rfod._decisions.texts import rows_with_key
 from rfod._evidence.stored import load_model
 from rfod._findings.explanations import RowExplanation
-from rfod._io.interface import InputError, ReadOptions
+from rfod._io.interface import InputError, OutputError, ReadOptions
 from rfod._io.locations import check_not_input, open_query, open_source
 from rfod._io.row_sample import RowSample, row_keys
 from rfod._io.source import Batch, Source, joined, read_all
@@ -42,12 +42,12 @@ def open_model(path: str) -> Model:
         return load_local(here, path)
 
 
-def load_local(here: str, path: str) -> Model:
+def load_local(here: str, path: str, hint: str = "the model comes first, then the table.") -> Model:
     """The model of a file on this machine, with errors that name the path or address it was given by."""
     if not Path(here).is_file():
         raise InputError(f"{path}: there is no such model file. Hint: rfod fit TABLE -o {path} writes one.")
     if not is_zipfile(here):
-        raise InputError(f"{path} is no model file. Hint: the model comes first, then the table.")
+        raise InputError(f"{path} is no model file{', or damaged' if path.endswith('.rfod') else ''}. Hint: {hint}")
     with naming(path):
         return load_model(here)
 
@@ -188,6 +188,14 @@ def check_output(output: str | None, inputs: Sequence[str | None], *, is_table: 
         format_of(output)
     check_target(output)
     check_not_input(output, [place for place in inputs if place is not None])
+
+
+def check_report(output: str | None, inputs: Sequence[str | None]) -> None:
+    """The same for a report, whose name must not promise another format than HTML."""
+    check_output(output, inputs)
+    ending = "" if output is None else Path(output).suffix
+    if ending.lower() not in ("", ".html", ".htm"):
+        raise OutputError(f"{output}: a report is HTML, not {ending!r}. Hint: name a .html file; a browser prints it.")
 
 
 def title_of(table: str | None) -> str:

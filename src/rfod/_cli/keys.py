@@ -75,6 +75,19 @@ class Terminal:
                 return
             is_first = False
 
+    def forget(self) -> None:
+        """Drop what was typed and not read yet."""
+        if sys.platform == "win32":
+            import msvcrt
+
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+            return
+        import termios
+
+        self._ahead = b""
+        termios.tcflush(self._file, termios.TCIFLUSH)
+
     def line(self) -> str | None:
         """A line, edited as the terminal does; None where nobody types any more."""
         if sys.platform == "win32":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rfod._cli.console import shown
-from rfod._cli.findings import place_of
+from rfod._cli.findings import explanation_text, place_of
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, probability_text
 from rfod._findings.explanations import RowExplanation
 from rfod._findings.findings import Rule
@@ -91,7 +91,7 @@ def explained_markdown(explained: Sequence[RowExplanation]) -> str:
     """Why rows stand out."""
     parts = []
     for row in explained:
-        first, *others = str(row).splitlines()
+        first, *others = explanation_text(row).splitlines()
         parts.append("\n".join([f"## {escaped(first)}", "", *map(_item, filter(str.strip, others))]))
     return "\n\n".join(parts)
 

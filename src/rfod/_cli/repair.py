@@ -50,7 +50,7 @@ def repair(
     """
     from rfod._cli.console import Reporter, naming, stdout_console
     from rfod._cli.inputs import check_training, one_source, read_table
-    from rfod._cli.repairing import Outputs, log_of, print_changes, undone
+    from rfod._cli.repairing import Outputs, count_wrong, left_sentence, log_of, print_changes, review_command, undone
     from rfod._decisions.decisions import Decisions
     from rfod.pipeline import fit_detect
 
@@ -86,4 +86,9 @@ def repair(
     counted = f"{len(made):,} cell{'' if len(made) == 1 else 's'} changed ({n_decided:,} decided)"
     left = f", {len(refused):,} left as they are" if refused else ""
     reporter.say(f"{source.name}: {len(found):,} rows; {counted}{left}. {reporter.times()}.")
+    wanted = {(change.row, change.column) for change in changes} | settled
+    n_wrong = count_wrong(found, wanted)
+    if n_wrong:
+        hint = None if table is None else review_command(table, key, decisions)
+        reporter.say(left_sentence(n_wrong, bool(made), repair_above, hint))
     reporter.say(f"written: {output}, {outputs.log}")

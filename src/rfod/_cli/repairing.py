@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
@@ -19,9 +21,10 @@ from rich.text import Text
 
 from rfod._cli.console import Reporter, shown
 from rfod._cli.findings import place_fields
-from rfod._decisions.texts import cell_texts, comparable
+from rfod._decisions.file import beside
+from rfod._decisions.texts import cell_texts, comparable, texts_as_given
 from rfod._diff.files import whole_number
-from rfod._evidence.wrong_cells import probability_text
+from rfod._evidence.wrong_cells import WRONG, probability_text
 from rfod._findings.changes import CHANGE_FIELDS, Change, change_arrays, with_changes
 from rfod._findings.findings import RowLabels
 from rfod._io.columnar import ColumnarSource
@@ -35,6 +38,8 @@ from rfod._io.text import plain_name
 from rfod._io.write import check_target, format_of, open_sink
 from rfod._table.edits import Edit, Refusal
 from rfod._table.encode import one_line
+from rfod._table.kinds.base import is_missing
+from rfod.detection import Detection
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dat")
 LINE_ENDINGS = (".jsonl", ".ndjson")
@@ -95,18 +100,39 @@ class Outputs:
         """Write the table with its changes, then the log; the changes that were made, and those that were not."""
         if self._keeps_bytes(source, batch):
             rewritten = rewrite(source, str(self.given), batch, [change.edit for change in changes])
-            refused = rewritten.refused
+            refused, texts = rewritten.refused, rewritten.texts
             write_bytes(self.table, rewritten.data)
         else:
             rows, refused = _typed(source, self.given, batch, changes)
+            texts = _held_texts(batch, changes)
             with open_sink(self.table, rows.schema) as write:
                 write(rows)
         left = {refusal.edit for refusal in refused}
-        made = [change for change in changes if change.edit not in left]
+        made = [_as_written(change, texts) for change in changes if change.edit not in left]
         log = pa.table(change_arrays(made, labels), schema=changes_schema(labels.key_type))
         with open_sink(self.log, log.schema) as write:
             write(log)
         return made, refused
+
+
+def _held_texts(batch: Batch, changes: Sequence[Change]) -> dict[tuple[int, str], tuple[str | None, str | None]]:
+    """The cells of columns of text with the blanks around them, and what they are changed to."""
+    rows = {name: [change.row for change in changes if change.column == name] for name in batch.table.names}
+    texts = {}
+    for name, picked in rows.items():
+        held = texts_as_given(batch.table, name, np.array(picked, dtype=np.intp))
+        texts.update({(row, name): text for row, text in zip(picked, held, strict=True)})
+    return {
+        (change.row, change.column): (texts[change.row, change.column], change.after)
+        for change in changes
+        if change.before is not None
+    }
+
+
+def _as_written(change: Change, texts: Mapping[tuple[int, str], tuple[str | None, str | None]]) -> Change:
+    """A change with what stood in its cell and what stands there now, to the letter."""
+    before, after = texts.get((change.row, change.column), (change.before, change.after))
+    return replace(change, before=before, after=after)
 
 
 def _is_array(path: str | None) -> bool:
@@ -150,6 +176,11 @@ def read_log(path: str) -> list[LoggedChange]:
     """The lines of a change log; `InputError` for a file that is none, and for a place that is no number."""
     try:
         records = _log_records(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such change log. Hint: rfod repair writes one.") from error
+    except json.JSONDecodeError as error:
+        why = error.msg.removesuffix(" at")
+        raise InputError(f"{path} is no change log ({why}). Hint: rfod repair writes one.") from error
     except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} is no change log ({str(reason)[:100]}). Hint: rfod repair writes one.") from error
@@ -242,11 +273,12 @@ def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -
         row = row_of.get(change.line) if row_of and change.line is not None else change.row
         if name in table.names and name not in texts:
             texts[name] = cell_texts(table, name)
+        after = None if change.after is None or is_missing(change.after) else change.after
         if (
             row is None
             or name not in texts
             or not 0 <= row < table.n_rows
-            or comparable(texts[name][row]) != comparable(change.after)
+            or comparable(texts[name][row]) != comparable(after)
         ):
             n_lost += 1
         else:
@@ -257,6 +289,37 @@ def _earlier(batch: Batch, logged: Sequence[LoggedChange], reporter: Reporter) -
 
 
 # ------------------------------------------------------------------------------------------------------ on a terminal
+
+
+def count_wrong(found: Detection, but: Collection[tuple[int, str]]) -> int:
+    """Number of wrong cells, without those that are dealt with."""
+    probabilities = found.probabilities
+    return sum((int(row), probabilities.names[c]) not in but for row, c in probabilities.above(WRONG))
+
+
+def left_sentence(n: int, has_changes: bool, above: float, review: str | None) -> str:
+    """That so many cells are wrong and stay as they are, and what decides about them."""
+    more = "more " if has_changes else ""
+    counted = f"{n:,} {more}cell is wrong" if n == 1 else f"{n:,} {more}cells are wrong"
+    lacks = "it has no suggestion" if n == 1 else "none of them has a suggestion"
+    hint = "" if review is None else f" Hint: {review} asks about {'it' if n == 1 else 'them'}."
+    return f"{counted} (probability {WRONG} and more); {lacks} that is at least {above:g} likely to be right.{hint}"
+
+
+def review_command(table: str, key: str | None, decisions: str | None) -> str:
+    """The command that asks about the findings of a table."""
+    more = [] if key is None else ["--key", key]
+    if decisions is not None and Path(decisions) != Path(beside(table)):
+        more += ["--decisions", decisions]
+    return shlex.join(["rfod", "decide", table, "--review", *more])
+
+
+def repair_command(table: str, key: str | None, decisions: str) -> str:
+    """The command that carries decisions out."""
+    ending = Path(plain_name(table)).suffix.lower()
+    output = f"clean{ending if ending in (*TEXT_ENDINGS, *LINE_ENDINGS, '.parquet') else '.csv'}"
+    more = [] if key is None else ["--key", key]
+    return shlex.join(["rfod", "repair", table, *more, "--decisions", decisions, "-o", output])
 
 
 def print_changes(console: Console, changes: Sequence[Change], labels: RowLabels, most: int, log: str) -> None:

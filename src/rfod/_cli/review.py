@@ -14,9 +14,10 @@ from rich.text import Text
 
 from rfod._cli.console import Reporter, shown, stdout_console
 from rfod._cli.keys import END, Terminal
+from rfod._cli.repairing import repair_command
 from rfod._cli.suspects import ScanFindings
 from rfod._decisions.condition import parse_condition
-from rfod._decisions.decision import Decision, Kind
+from rfod._decisions.decision import Decision, Kind, decision_words
 from rfod._decisions.decisions import Decisions, decide
 from rfod._decisions.settled import shifted
 from rfod._decisions.texts import cell_texts, key_texts
@@ -26,7 +27,7 @@ from rfod._io.source import Batch
 from rfod._table.encode import one_line
 from rfod._table.table import Table
 from rfod.detection import Detection
-from rfod.exceptions import RFODError
+from rfod.exceptions import ParameterError, RFODError
 from rfod.params import Params
 from rfod.pipeline import scan_table
 
@@ -43,16 +44,27 @@ def start_review() -> None:
 
 
 def review_table(
-    batch: Batch, decisions: Decisions, params: Params, key: str | None, above: float, reporter: Reporter
+    batch: Batch,
+    decisions: Decisions,
+    params: Params,
+    key: str | None,
+    above: float,
+    reporter: Reporter,
+    given: str | None = None,
 ) -> bool:
-    """Scan a table and ask about its findings; False if the review was interrupted."""
+    """Scan a table and ask about its findings; False if the review was interrupted. `given` is the file of the table,
+    where it has one: a command to repair it is shown at the end."""
     table = batch.table
     with reporter.stage("forests"), reporter.remarks():
         settled = decide(table, Decisions(decisions.entries))
         found = scan_table(table, params, key=key, lines=batch.lines, decisions=settled)[1]
     with reporter.stage("findings"):
         cells = found.suspects(above)
-    return review_cells(table, found, cells, decisions, key)
+    finished = review_cells(table, found, cells, decisions, key)
+    if given is not None and len(decisions):
+        command = repair_command(given, key, str(decisions.path))
+        stdout_console().print(Text(shown(f"Hint: {command} carries them out.")), soft_wrap=True)
+    return finished
 
 
 def review_cells(
@@ -232,19 +244,32 @@ class Review:
                 continue
             try:
                 decision = self._answers[pressed][1](cell)
-                if decision is None:
-                    continue
-                self._decisions.add(decision)
+                if decision is not None:
+                    self._decisions.add(decision)
             except RFODError as error:
-                for text in str(error).splitlines():
-                    self._say(text)
+                self._refuse(error)
+                decision = None
+            if decision is None:
+                self._print_choices(cell)
                 continue
-            self._say(f"{decision}.")
+            self._say(f"{self._said(decision, cell)}.")
             self._answered.append(_Answered(self._place, decision))
             self._place += 1
             if decision.wherever is not None:
                 self._find_fine()
             return False
+
+    def _refuse(self, error: RFODError) -> None:
+        """Say what is wrong with an answer. What was typed ahead was meant for the answer that it had not."""
+        self._terminal.forget()
+        for text in str(error).splitlines():
+            self._say(text)
+
+    def _said(self, decision: Decision, cell: WrongCell) -> str:
+        """A decision about a cell in words."""
+        if decision.wherever is not None:
+            return str(decision)
+        return decision_words(decision, self._findings.place_text(cell))
 
     def _undo(self) -> bool:
         """Go back to the finding that was answered last, and take its decision back."""
@@ -254,7 +279,7 @@ class Review:
         last = self._answered.pop()
         if last.decision is not None:
             self._decisions.withdraw(last.decision)
-            self._say(f"Taken back: {last.decision}.")
+            self._say(f"Taken back: {self._said(last.decision, self._cells[last.place])}.")
             self._find_fine()
         self._place = last.place
         return True
@@ -276,29 +301,36 @@ class Review:
         return self._decide(cell, "replace", cell.suggested)
 
     def _other(self, cell: WrongCell) -> Decision | None:
-        value = self._ask("New value (Enter alone: back): ")
-        return None if not value else self._decide(cell, "replace", value)
+        return self._ask("New value (Enter alone: back): ", lambda value: self._decide(cell, "replace", value))
 
     def _wherever(self, cell: WrongCell) -> Decision | None:
         self._say(
             f"{cell.column} is fine wherever ... (a condition like country = NZ and weight > 100; Enter alone: back)"
         )
-        condition = self._ask("Condition: ")
-        if not condition:
-            return None
         table = self._decisions.match(self._table).settle(self._table).table
-        holds = parse_condition(condition, table.names).holds(table)
-        if not holds[cell.row]:
-            self._say("The condition does not hold for this row.")
-            return None
-        self._say(f"It holds for {int(np.count_nonzero(holds)):,} rows.")
-        version = self._found.probabilities.decision.version
-        return Decision("fine", cell.column, wherever=condition, version=version)
 
-    def _ask(self, prompt: str) -> str:
-        self._console.print(Text(prompt), end="")
-        self._console.file.flush()
-        return (self._terminal.line() or "").strip()
+        def fine_where(condition: str) -> Decision:
+            holds = parse_condition(condition, table.names).holds(table)
+            if not holds[cell.row]:
+                raise ParameterError("The condition does not hold for this row.")
+            self._say(f"It holds for {int(np.count_nonzero(holds)):,} rows.")
+            version = self._found.probabilities.decision.version
+            return Decision("fine", cell.column, wherever=condition, version=version)
+
+        return self._ask("Condition: ", fine_where)
+
+    def _ask(self, prompt: str, made: Callable[[str], Decision]) -> Decision | None:
+        """The decision that a line makes, asked for until there is one; None for an empty line."""
+        while True:
+            self._console.print(Text(prompt), end="")
+            self._console.file.flush()
+            line = (self._terminal.line() or "").strip()
+            if not line:
+                return None
+            try:
+                return made(line)
+            except RFODError as error:
+                self._refuse(error)
 
     def _find_fine(self) -> None:
         """Look again which cells conditions say are fine."""

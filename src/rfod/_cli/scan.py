@@ -81,6 +81,7 @@ def scan(
     from rfod._cli.inputs import (
         as_model_reads,
         check_output,
+        check_report,
         check_training,
         match_source,
         one_source,
@@ -107,7 +108,9 @@ def scan(
     if above is not None and not 0 < above <= 1:
         raise typer.BadParameter("a probability is needed, above 0 and at most 1.", param_hint="--above")
     check_output(output, [table, decisions, baseline], is_table=True)
-    check_output(report, [table, decisions, baseline])
+    check_report(report, [table, decisions, baseline])
+    if cells and output is None:
+        raise typer.BadParameter("it says what -o writes. Hint: add -o FILE.", param_hint="--cells")
     if redact and report is None:
         raise typer.BadParameter("it belongs to --report.", param_hint="--redact")
     if as_json and output == "-":
@@ -136,7 +139,7 @@ def scan(
                 sample = ScannedSample.of(model, found)
         del batch, rows, settled  # not held while all rows are judged
     is_listed = as_json or not (quiet or output == "-")
-    n_unusual = top if is_listed and (as_json or show_entries) else 0
+    n_unusual = top if is_listed else 0
     findings: CellFindings
     if places is not None and sample is not None:
         reporter.say(f"{source.name}: the model is fitted to a uniform sample of {len(places):,} rows.")
@@ -175,9 +178,9 @@ def scan(
         summary = {"source": source.name, "notes": reporter.notes, "seconds": seconds}
         summary |= {} if known is None else {"baseline": known.to_json()}
         typer.echo(json.dumps(summary | findings.to_json(MOST_JSON_FINDINGS, unusual), ensure_ascii=False))
-    elif is_listed and show_entries and shown_as == "markdown":
+    elif is_listed and shown_as == "markdown":
         print_lines(scan_markdown(source.name, findings, show_entries, unusual, known))
-    elif is_listed and show_entries:
+    elif is_listed:
         findings.print(stdout_console(), show_entries, unusual, output if cells else None)
         if known is not None:
             known.print(stdout_console(), show_entries)

@@ -97,6 +97,8 @@ def score(
             raise typer.BadParameter(f"{reason}. {hint}", param_hint=option)
     if row_probability and output is None:
         raise typer.BadParameter("it is a column of the output. Hint: add -o FILE.", param_hint="--row-probability")
+    if cells and output is None:
+        raise typer.BadParameter("it says what -o writes. Hint: add -o PATH.", param_hint="--cells")
     opened = open_decisions(decisions)
     places = [path for place in tables or [] for path in expand(place)] or ["query"]
     if baseline is not None and len(places) > 1:

@@ -105,15 +105,17 @@ class CellFindings:
         console.print(self._heading(), soft_wrap=True)
         for number, cells in enumerate(entries[:most], start=1):
             self._print_entry(console, number, cells)
-        if len(entries) > most:
+        if len(entries) > most > 0:
             n_left = self.n_listed - sum(map(len, entries[:most]))
             console.print(Text(f"... and {n_left:,} more {_cells(n_left)}{_where(output)}"), soft_wrap=True)
-        if self.n_worth_a_check and self.listed_above > WORTH_A_CHECK:
-            n = self.n_worth_a_check
+        n = self.n_wrong + self.n_worth_a_check - self.n_listed
+        if n > 0 and self.listed_above > WORTH_A_CHECK:
+            them = "it" if n == 1 else "them"
+            does = f"lists {them}" + (f", --cells -o FILE writes {them}" if self.written_above <= WORTH_A_CHECK else "")
             console.print(
-                f"\n{n:,} {'more ' if self.n_wrong else ''}{_cells(n)} {'is' if n == 1 else 'are'} worth a check "
-                f"(probability {WORTH_A_CHECK} to {WRONG}): --above {WORTH_A_CHECK} lists "
-                f"{'it' if n == 1 else 'them'}, --cells -o FILE writes {'it' if n == 1 else 'them'}.",
+                f"\n{n:,} {'more ' if self.n_listed else ''}{_cells(n)} {'is' if n == 1 else 'are'} "
+                f"{'wrong or ' if self.listed_above > WRONG else ''}worth a check "
+                f"(probability {WORTH_A_CHECK} to {self.listed_above:g}): --above {WORTH_A_CHECK} {does}.",
                 soft_wrap=True,
             )
         if unusual:

@@ -80,8 +80,7 @@ class Decision:
         if self.wherever is not None:
             return f"{self.column} is fine wherever {self.wherever}"
         row = f"{self.key[0]} {self.key[1]}" if self.key is not None else f"row with fingerprint {self.row}"
-        verdict = {"replace": f"replaced by {self.value!r}", "blank": "blanked", "fine": "fine"}[self.kind]
-        return f"{row}: {self.column} {'(a gap)' if self.observed is None else repr(self.observed)} {verdict}"
+        return decision_words(self, row)
 
     def to_json(self) -> dict[str, Any]:
         """The fields of its line, in their order."""
@@ -100,6 +99,13 @@ class Decision:
         if self.probability is not None:
             plain["probability"] = round(self.probability, 4)
         return plain | {name: value for name in ("note", "version") if (value := getattr(self, name))}
+
+
+def decision_words(decision: Decision, place: str) -> str:
+    """A decision about a cell in words, its row named by its place in a table."""
+    verdict = {"replace": f"replaced by {decision.value!r}", "blank": "blanked", "fine": "fine"}[decision.kind]
+    held = "(a gap)" if decision.observed is None else repr(decision.observed)
+    return f"{place}: {decision.column} {held} {verdict}"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ def read_entries(path: str | os.PathLike[str]) -> tuple[list[Entry], list[str]]:
     """
     try:
         data = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise DecisionsError(f"{path}: there is no such file.\nHint: rfod decide TABLE --review writes one.") from error
     except OSError as error:
         raise DecisionsError(f"{path}: {error.strerror or error}.") from error
     entries: list[Entry] = []
@@ -46,8 +48,9 @@ def read_entries(path: str | os.PathLike[str]) -> tuple[list[Entry], list[str]]:
             if _is_cut_off(line):
                 notes.append(f"{path}, line {number}: it is cut off, by an interrupted write, and does not count.")
                 continue
+            reason = error.msg.removesuffix(" at") if isinstance(error, json.JSONDecodeError) else "it is no UTF-8 text"
             raise DecisionsError(
-                f"{path}, line {number}: {_what(line)} is not a decision: {error}.\n"
+                f"{path}, line {number}: {_what(line)} is not a decision: {reason}.\n"
                 "Hint: correct or remove the line; each line is one JSON object."
             ) from error
         except DecisionsError as error:

@@ -28,6 +28,15 @@ def cell_texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) ->
     return found
 
 
+def texts_as_given(table: Table, name: str, rows: Rows) -> list[str | None]:
+    """The same of some rows, of columns of text with the blanks around them and the words for gaps."""
+    written = plain(table.written(name, mixed_as_text=True))
+    if family(written.type) != "text":
+        return cell_texts(table, name, rows)
+    found: list[str | None] = written.take(pa.array(rows, pa.int64())).to_pylist()
+    return found
+
+
 def _texts(table: Table, name: str, rows: NDArray[np.intp] | None = None) -> pa.ChunkedArray:
     written = plain(table.written(name, mixed_as_text=True))
     if rows is not None:

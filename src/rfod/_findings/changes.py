@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rfod._decisions.decisions import Decided, decide
 from rfod._decisions.edit import edited
-from rfod._decisions.texts import cell_texts
+from rfod._decisions.texts import texts_as_given
 from rfod._evidence.repair import REPAIRED_FROM
 from rfod._evidence.wrong_cells import CellProbabilities
 from rfod._findings.findings import RowLabels
@@ -44,8 +44,8 @@ class Change:
 
     @property
     def edit(self) -> Edit:
-        """The cell and its new value."""
-        return Edit(self.row, self.column, self.after)
+        """The cell and its new value. Nothing is added to what a person decided."""
+        return Edit(self.row, self.column, self.after, is_padded=self.probability is not None)
 
 
 def decided_changes(table: Table) -> list[Change]:
@@ -53,7 +53,7 @@ def decided_changes(table: Table) -> list[Change]:
     changes = []
     for name, cells in table.before.items():
         rows = sorted(cells)
-        after = cell_texts(table, name, np.array(rows, dtype=np.intp))
+        after = texts_as_given(table, name, np.array(rows, dtype=np.intp))
         changes += [Change(row, name, cells[row], text, DECIDED, None) for row, text in zip(rows, after, strict=True)]
     return changes
 

@@ -141,6 +141,8 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[list[bytes], list[int]]]:
 
 def _reason(error: Exception) -> str:
     """Why a text is no JSON, in a few words."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.removesuffix(" at")  # without a place in a text that the user does not see
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:100]
 
 

@@ -10,8 +10,9 @@ import lzma
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from rfod._io.delimited import DelimitedSource, Dialect
@@ -34,6 +35,7 @@ _BOMS = {
     "utf-32-le": codecs.BOM_UTF32_LE,
     "utf-32-be": codecs.BOM_UTF32_BE,
 }
+PADDING_ROWS = 1_000  # of which most have blanks around their values, or not
 _UNPLACED = "its field cannot be told apart in the file"
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, mtime=0),
@@ -50,6 +52,8 @@ class Rewritten:
 
     data: bytes
     refused: list[Refusal]
+    texts: dict[tuple[int, str], tuple[str | None, str | None]]
+    """What stood in each changed cell and what stands there now, by row and column, with the blanks around it."""
 
 
 def stored_bytes(path: str) -> bytes:
@@ -98,6 +102,7 @@ def rewrite_delimited(
     writer = _FieldWriter(places, dialect, encoding, batch)
     pieces: list[tuple[Place, bytes]] = []
     refused: list[Refusal] = []
+    texts: dict[tuple[int, str], tuple[str | None, str | None]] = {}
     seen: set[int] = set()
     for record in places.records(by_line):
         seen.add(record.line)
@@ -106,12 +111,13 @@ def rewrite_delimited(
             if isinstance(made, str):
                 refused.append(Refusal(edit, made))
             else:
-                pieces.append(made)
+                pieces.append((made.place, made.data))
+                texts[edit.row, edit.column] = made.before, made.after
     refused += [Refusal(edit, _UNPLACED) for line, wanted in by_line.items() if line not in seen for edit in wanted]
     changed = _spliced(data, pieces)
     if encoding != "utf-8":
         changed = changed.decode("utf-8", "surrogateescape").encode(encoding, "surrogateescape")
-    return Rewritten(mark + changed, refused)
+    return Rewritten(mark + changed, refused, texts)
 
 
 def _encoding_of(stored: bytes, encoding: str) -> tuple[bytes, str]:
@@ -132,6 +138,15 @@ def _spliced(data: bytes, pieces: Sequence[tuple[Place, bytes]]) -> bytes:
     return b"".join([*parts, data[copied:]])
 
 
+class _Field(NamedTuple):
+    """A field that is changed."""
+
+    place: Place
+    data: bytes
+    before: str | None
+    after: str | None
+
+
 class _FieldWriter:
     """Writes new values as fields of a file."""
 
@@ -140,9 +155,10 @@ class _FieldWriter:
         self._table = batch.table
         self._column = {name: number for number, name in enumerate(dialect.names)}
         self._checked: dict[int, bool] = {}
+        self._sides: dict[str, tuple[bool, bool]] | None = None
 
-    def write(self, record: Record, edit: Edit) -> tuple[Place, bytes] | str:
-        """Where the field is, and its new bytes; or why it is left as it is."""
+    def write(self, record: Record, edit: Edit) -> _Field | str:
+        """The field with its new bytes; or why it is left as it is."""
         if not self._is_row(record, edit.row):
             return _UNPLACED
         place = record.fields[self._column[edit.column]]
@@ -151,9 +167,11 @@ class _FieldWriter:
         if text is None:
             after, is_quoted = "", False
         else:
-            start = len(before) - len(before.lstrip())
-            stop = len(before.rstrip()) if before.strip() else start
-            after, is_quoted = before[:start] + text + before[max(start, stop) :], place.is_quoted
+            after, is_quoted = text, place.is_quoted
+            if edit.is_padded and before.strip() and before != before.strip():
+                left, right = self._padded_sides(edit.column)
+                start, stop = len(before) - len(before.lstrip()), len(before.rstrip())
+                after = (before[:start] if left else "") + text + (before[stop:] if right else "")
         quote = self._dialect.quote
         needs_quote = any(mark in after for mark in (self._dialect.separator, "\n", "\r")) or (
             quote is not None and after.startswith(quote)
@@ -162,13 +180,29 @@ class _FieldWriter:
             return f"{text!r} cannot be written without quotes, and the file has none"
         if self._places.has_open_quotes and (is_quoted or needs_quote or place.is_quoted or (quote or "") in before):
             return "a quote of the file is never closed, so that quotes near it are ambiguous"
+        stored = after
         if (is_quoted or needs_quote) and quote is not None:
-            after = f"{quote}{after.replace(quote, quote * 2)}{quote}"
+            stored = f"{quote}{after.replace(quote, quote * 2)}{quote}"
         try:
-            after.encode(self._encoding, "surrogateescape")
+            stored.encode(self._encoding, "surrogateescape")
         except UnicodeEncodeError:
             return f"{text!r} has letters that {self._encoding} cannot write"
-        return place, after.encode("utf-8", "surrogateescape")
+        held = None if is_missing(before) else _readable(before)
+        return _Field(place, stored.encode("utf-8", "surrogateescape"), held, None if text is None else after)
+
+    def _padded_sides(self, column: str) -> tuple[bool, bool]:
+        """Whether most cells of a column begin, and end, with blanks; by a sample of its rows."""
+        if self._sides is None:
+            lines = np.unique(np.asarray(self._batch.lines))
+            picked = lines[np.linspace(0, len(lines) - 1, min(len(lines), PADDING_ROWS)).astype(np.intp)]
+            n_names = len(self._dialect.names)
+            records = [record for record in self._places.records(picked.tolist()) if len(record.fields) == n_names]
+            self._sides = {}
+            for name, number in self._column.items():
+                texts = [text for record in records if (text := self._places.value(record.fields[number])).strip()]
+                n_left, n_right = sum(text[0].isspace() for text in texts), sum(text[-1].isspace() for text in texts)
+                self._sides[name] = 2 * n_left > len(texts), 2 * n_right > len(texts)
+        return self._sides[column]
 
     def _is_row(self, record: Record, row: int) -> bool:
         """Whether the fields hold what was read, one for one."""
@@ -183,8 +217,13 @@ class _FieldWriter:
 
 def _is_same(stored: str, read: Any) -> bool:
     """Whether a field is what the reader made of it."""
-    shown = "".join("\ufffd" if "\ud800" <= letter <= "\udfff" else letter for letter in stored).strip()
+    shown = _readable(stored).strip()
     return is_missing(shown) if read is None else shown == str(read).strip()
+
+
+def _readable(stored: str) -> str:
+    """A field with the mark of the reader for bytes that are no text."""
+    return "".join("\ufffd" if "\ud800" <= letter <= "\udfff" else letter for letter in stored)
 
 
 # ---------------------------------------------------------------------------------------------------------- JSON lines
@@ -196,6 +235,7 @@ def rewrite_lines(stored: bytes, batch: Batch, edits: Sequence[Edit], name: str)
     if batch.lines is None or len(set(batch.lines.tolist())) < len(batch.lines):
         raise OutputError(f"{name}: a JSON array is not changed in place. Hint: -o with the ending .jsonl or .parquet.")
     refused: list[Refusal] = []
+    texts: dict[tuple[int, str], tuple[str | None, str | None]] = {}
     by_line: dict[int, list[Edit]] = {}
     for edit in edits:
         by_line.setdefault(int(batch.lines[edit.row]), []).append(edit)
@@ -209,8 +249,11 @@ def rewrite_lines(stored: bytes, batch: Batch, edits: Sequence[Edit], name: str)
             refused += [Refusal(edit, "its line is no JSON object") for edit in wanted]
             continue
         for edit in wanted:
+            before = row.get(edit.column)
             try:
-                row[edit.column] = _json_value(edit.text, row.get(edit.column))
+                row[edit.column] = _json_value(edit.text, before)
+                if isinstance(before, str) and not is_missing(before):
+                    texts[edit.row, edit.column] = before, edit.text
             except ValueError:
                 refused.append(Refusal(edit, f"{edit.text!r} is no number"))
         is_spaced = b'": ' in body
@@ -218,7 +261,7 @@ def rewrite_lines(stored: bytes, batch: Batch, edits: Sequence[Edit], name: str)
         done = json.dumps(row, ensure_ascii=body.isascii(), separators=separators).encode()
         end = stored_line[len(stored_line.rstrip(b"\r")) :]
         lines[line - 1] = stored_line[: len(stored_line) - len(body)] + done + end
-    return Rewritten(b"\n".join(lines), refused)
+    return Rewritten(b"\n".join(lines), refused, texts)
 
 
 def _json_value(text: str | None, before: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,8 @@ class Edit:
     column: str
     text: str | None
     """As it is to be written; None for a gap."""
+    is_padded: bool = field(default=False, compare=False)
+    """Whether blanks around the old value stay, where most cells of the column have them."""
 
 
 @dataclass(frozen=True)
