@@ -56,7 +56,8 @@ def test_lists_wrong_cells_by_pattern(rfod: Any, dirty_csv: Path, found: Detecti
     start = next(place for place, line in enumerate(lines) if "cells: city is one letter from a frequent value" in line)
     assert re.match(r"\d+\. 4 cells: ", lines[start])
     assert re.match(
-        r"   +order_id A00\d+ \(line \d+\): (Wiex → Wien|Haxburg → Hamburg) \(probability ", lines[start + 1]
+        r"   +order_id A00\d+ \(line \d+\): (Wiex → Wien|Haxburg → Hamburg) \(wrong 0\.\d\d, suggestion 0\.\d",
+        lines[start + 1],
     )
     assert re.match(r"     +it is one letter from '(Wien|Hamburg)' \(\d+ rows\)", lines[start + 2])
     assert lines[start + 7].strip() == "... and 1 more"
@@ -172,3 +173,19 @@ def test_fail_above_cells(rfod: Any, dirty_csv: Path, found: Detection) -> None:
     assert n_wrong > 0
     assert rfod("scan", dirty_csv, "--fail-above-cells", n_wrong, "-q", *FEW).code == 0
     assert rfod("scan", dirty_csv, "--fail-above-cells", n_wrong - 1, "-q", *FEW).code == 3
+
+
+def test_rules_that_few_rows_break_are_named(rfod: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    net, tax = rng.integers(1_000, 9_000, 400), rng.integers(100, 900, 400)
+    total = net + tax
+    total[17] += 1_000
+    table = pyarrow.table(
+        {"order": [f"A{row:04d}" for row in range(400)], "net": net / 100, "tax": tax / 100, "total": total / 100}
+    )
+    path = tmp_path / "orders.csv"
+    pyarrow.csv.write_csv(table, path)
+    out = rfod("scan", path, "--key", "order", *FEW).out
+    rules = out[out.index("Rules that nearly all rows follow") :].splitlines()
+    assert rules[1] == "- total = net + tax in 399 of 400 rows; not in order A0017 (line 19)"
+    assert "Rules that" not in rfod("scan", path, "--show", "0", *FEW).out

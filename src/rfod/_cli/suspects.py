@@ -25,6 +25,9 @@ from rfod.pipeline import ScannedSample
 
 N_EXAMPLES = 3  # cells of a pattern on the terminal
 N_CELLS = 3  # per row in the table of rows
+N_RULES = 3  # that are named on the terminal, ...
+MOST_EXCEPTIONS = {"sum": 0.05, "equal": 0.05, "contains": 0.02, "unique": 0.01, "order": 0.005}
+"""Share of the rows that may break a rule of each kind for it to be named: numbers are in order by chance too."""
 MOST_KEPT = 1_000  # cells of a table that is not held in memory
 
 
@@ -67,6 +70,10 @@ class CellFindings:
     def regularities(self) -> Sequence[TableRegularity]:
         """Rules that nearly all rows follow."""
         raise NotImplementedError
+
+    def broken_rules(self) -> Sequence[str]:
+        """Rules that few rows break, each with these rows: none where rows of a sample are known only."""
+        return ()
 
     def place_json(self, cell: WrongCell) -> dict[str, Any]:
         """How the row of a cell is found again."""
@@ -118,6 +125,11 @@ class CellFindings:
                 f"(probability {WORTH_A_CHECK} to {self.listed_above:g}): --above {WORTH_A_CHECK} {does}.",
                 soft_wrap=True,
             )
+        rules = self.broken_rules() if most > 0 else ()
+        if rules:
+            console.print(Text("\nRules that nearly all rows follow", style="bold"), soft_wrap=True)
+        for rule in rules:
+            print_wrapped(console, "- ", Text(shown(rule)))
         if unusual:
             title = "The most unusual row" if len(unusual) == 1 else f"The {len(unusual):,} most unusual rows"
             heading = Text(f"\n{title} by score", style="bold") + Text(" (a ranking; unusual is not wrong)")
@@ -186,6 +198,19 @@ class ScanFindings(CellFindings):
     def regularities(self) -> list[TableRegularity]:
         """Rules that nearly all rows of the table follow."""
         return self.found.regularities()
+
+    def broken_rules(self) -> list[str]:
+        """The first rules that few rows break, each with some of these rows. That values differ is a rule of
+        identifiers only."""
+        identifiers = self.found.judged.model.schema.left_out
+        told = []
+        for rule in self.regularities():
+            is_meant = rule.kind != "unique" or rule.columns[0] in identifiers
+            if is_meant and 0 < len(rule.exceptions) <= MOST_EXCEPTIONS[rule.kind] * rule.n_rows:
+                places = [self.found.labels.place(row) for row in rule.exceptions[:N_EXAMPLES]]
+                n_more = len(rule.exceptions) - len(places)
+                told.append(f"{rule.sentence}; not in {', '.join(places)}{f' and {n_more:,} more' if n_more else ''}")
+        return told[:N_RULES]
 
     def cells_table(self) -> pa.Table:
         """One line per cell."""
