@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks import record
 from benchmarks.decision.extract import file_of
 from benchmarks.decision.measure import print_measures
-from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, suspect_inputs
+from rfod._evidence.context import ORDER_INPUTS, SUSPECT_INPUTS, Suspicion, suspect_inputs
 from rfod._evidence.decision import FIELDS, HEADS, SCREENED, LearnedDecision, screened_rows, trees_from
 from rfod._evidence.inputs import CELL_INPUTS, NEVER_FALLING
 from rfod._forest.boosted import LEAF, BoostedTrees
@@ -297,8 +297,18 @@ def judge(decision: LearnedDecision, version: Version) -> tuple[NDArray[Any], ..
     """First probabilities, those with context, and those with context had the rows been shuffled: (columns, rows)."""
     inputs = version.inputs.astype(np.float32)
     first = decision.first(inputs)
-    orders = (version.order, version.shuffled_order)
-    return first, *(decision.with_context(inputs, order.astype(np.float32), version.codes, first) for order in orders)
+    suspicion = Suspicion(first)
+
+    def in_context(orders: NDArray[np.float16]) -> NDArray[np.float64]:
+        columns = [
+            decision.in_context(
+                c, first[c], order, suspicion.inputs(c, version.codes[c]), lambda c, rows: inputs[c][rows]
+            )
+            for c, order in enumerate(orders.astype(np.float32))
+        ]
+        return np.stack(columns)
+
+    return first, in_context(version.order), in_context(version.shuffled_order)
 
 
 def save(decision: LearnedDecision, folder: Path, card: dict[str, Any], name: str = "decision") -> None:

@@ -10,6 +10,7 @@ Three sums of small trees, made by benchmarks/decision/train.py and kept as plai
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rfod._evidence.context import Suspicion, is_out_of_order
+from rfod._evidence.context import is_out_of_order
 from rfod._forest.boosted import BoostedTrees
 
 Floats = NDArray[np.float64]
+InputsOf = Callable[[int, NDArray[np.intp]], NDArray[np.float32]]
+"""(cells, CELL_INPUTS) of the cells of a column, given by their rows."""
 HEADS = ("screen", "cell", "table")
 FIELDS = ("input", "limit", "left", "right", "starts")
 SCREENED = 0.01  # probability from which on a cell is looked at: of what the heads call wrong, none lies below
@@ -49,22 +52,16 @@ class LearnedDecision:
             found[start : start + len(part)] = chance
         return found.reshape(inputs.shape[:-1])
 
-    def with_context(
-        self, inputs: NDArray[np.float32], order: NDArray[np.float32], codes: NDArray[np.int32], first: Floats
-    ) -> Floats:
-        """(columns, rows): probability with the context of the table; `first` stands for what is not looked at."""
-        suspicion, found = Suspicion(first), first.copy()
-        for c in range(len(inputs)):
-            rows = screened_rows(first[c], order[c])
-            context = suspicion.inputs(c, codes[c])[rows]
-            found[c, rows] = self.in_context(inputs[c][rows], order[c][rows], context)
-        return found
-
     def in_context(
-        self, inputs: NDArray[np.float32], order: NDArray[np.float32], context: NDArray[np.float32]
+        self, c: int, first: Floats, order: NDArray[np.float32], context: NDArray[np.float32], inputs_of: InputsOf
     ) -> Floats:
-        """(cells,): probability by a cell's own inputs, the order of rows and the rest of the table."""
-        return self.table.probability(np.hstack([inputs, order, context]))
+        """(rows,): probability of the cells of column c by their own inputs, the order of the rows (rows, ORDER_INPUTS)
+        and the rest of the table (rows, SUSPECT_INPUTS). `inputs_of` makes the own inputs of those that are looked at;
+        `first`, (rows,), stands for the others."""
+        rows = screened_rows(first, order)
+        found = first.copy()
+        found[rows] = self.table.probability(np.hstack([inputs_of(c, rows), order[rows], context[rows]]))
+        return found
 
 
 def screened_rows(first: Floats, order: NDArray[np.float32] | None) -> NDArray[np.intp]:

@@ -254,12 +254,8 @@ def _judge_in_context(
 ) -> Floats:
     """Probabilities of a column with the context of the table."""
     order = column_order(collected.written, c)
-    rows = screened_rows(first[c], order)
-    found: Floats = first[c].copy()
-    own = collected.inputs.cells(c, rows).values
-    context = suspicion.inputs(c, collected.written.columns[c].codes)[rows]
-    found[rows] = decision.in_context(own, order[rows], context)
-    return found
+    context = suspicion.inputs(c, collected.written.columns[c].codes)
+    return decision.in_context(c, first[c], order, context, lambda c, rows: collected.inputs.cells(c, rows).values)
 
 
 def judge_cells(
