@@ -83,14 +83,14 @@ def test_rows_know_their_lines(tmp_path: Path, name: str, line: int) -> None:
     ("name", "words"),
     [
         ("latin-1.csv", "read as Windows-1252"),
-        ("nul-bytes.csv", "3 NUL byte(s) removed"),
+        ("nul-bytes.csv", "3 NUL bytes removed"),
         ("ragged.csv", "line 11 (2 fields), 123 (7 fields)"),
         ("blank-lines.csv", "without any value left out: line 11"),
         ("no-header.csv", "no header found; the columns are called 'column_1'"),
         ("duplicate-headers.csv", "'weight' as 'weight_2'"),
-        ("mixed-few.csv", "column 'note': 2 value(s) are no number and count as missing: 'broken' (line 5)"),
+        ("mixed-few.csv", "column 'note': 2 values are no number and count as missing: 'broken' (line 5)"),
         ("mixed-many.csv", "column 'note' mixes numbers (67%) with other text; read as text"),
-        ("open-quote.csv", "1 quote(s) that are never closed read as ordinary characters: line 11."),
+        ("open-quote.csv", "1 quote that is never closed read as an ordinary character: line 11."),
     ],
 )
 def test_what_had_to_be_done_is_said(tmp_path: Path, name: str, words: str) -> None:

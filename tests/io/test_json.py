@@ -50,7 +50,7 @@ def test_lines_that_are_no_objects(line: bytes, problem: str) -> None:
     rows, lines, notes = read(GOOD + line + b'\n{"a": 4}\n', "t.jsonl")
     assert [row["a"] for row in rows] == [1, 2, 3, 4]
     assert lines == [1, 2, 4, 6]
-    assert notes[0].startswith(f"1 line(s) left out, because they hold no JSON object: line 5 ({problem}")
+    assert notes[0].startswith(f"1 line left out, without a JSON object: line 5 ({problem}")
     with pytest.raises(InputError) as caught:
         read(GOOD + line + b"\n", "t.jsonl", strict=True)
     assert f"t.jsonl, line 5: {problem}" in str(caught.value)
@@ -151,7 +151,7 @@ def test_later_rows_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["n"] for row in rows] == [*range(15), None, *range(16, 30)]
     assert rows[15] == {"n": None, "t": "5", "b": None, "new": None}
     assert numbers == list(range(1, 31))
-    assert "column 'n': 1 value(s) are no number and count as missing: 'odd' (line 16)" in notes[0]
+    assert "column 'n': 1 value is no number and counts as missing: 'odd' (line 16)" in notes[0]
 
 
 def test_fields_that_appear_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_fields_that_appear_late(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'{"a": 1, "b": 2, "c": 3}\n' * 2 + b'{"c": 4}\n{"new": 5}\n' + b'{"new": 6}\n'
     rows, _, notes = read(data, columns=frozenset({"a", "b"}))
     assert rows == [{"a": 1, "b": 2}] * 2 + [{"a": None, "b": None}] * 3
-    assert notes == ["1 field(s) that the first rows lack left out: new."]
+    assert notes == ["1 field that the first rows lack left out: new."]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

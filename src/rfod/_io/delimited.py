@@ -23,6 +23,8 @@ from rfod._io.text import ChunkStream, TextSource, Utf8Stream
 from rfod._table.kinds.base import is_missing
 from rfod._table.kinds.moments import is_date
 from rfod._table.kinds.numeric import is_number
+from rfod._table.table import listed
+from rfod.exceptions import counted
 
 BLOCK_BYTES = 1 << 22  # no row may be longer
 MOST_OPEN_QUOTES = 100  # more are no slips: the file has another layout
@@ -113,7 +115,10 @@ class DelimitedSource(TextSource):
         return io.BufferedReader(stream, READ_BYTES)
 
     def _note_open_quote(self, line: int) -> None:
-        places = self.notes.places("{count} quote(s) that are never closed read as ordinary characters: line {places}.")
+        places = self.notes.places(
+            "{count} {quote that is|quotes that are} never closed read as {an ordinary character|ordinary characters}: "
+            "line {places}."
+        )
         places.add(f"{line:,}")
         if self.options.strict or places.count > MOST_OPEN_QUOTES:
             several = "" if self.options.strict else f", like {MOST_OPEN_QUOTES} before it"
@@ -160,8 +165,8 @@ class DelimitedSource(TextSource):
                 "Hint: correct the line, or read without --strict."
             )
         self.notes.places(
-            "{count} line(s) left out, because they have another number of fields than the header: line {places}."
-        ).add(f"{line:,} ({n_fields} field{'s' if n_fields != 1 else ''})")
+            "{count} {line|lines} left out for another number of fields than the header: line {places}."
+        ).add(f"{line:,} ({counted(n_fields, 'field')})")
 
     def _without_empty(self, table: pa.Table, lines: Lines) -> tuple[pa.Table, Lines]:
         """Without the rows in which no cell holds anything; blank lines are such rows."""
@@ -225,7 +230,7 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     start = _first_row(rows)
     if start:
         notes.add(
-            f"{start} line(s) before the table left out, which have fewer fields: line {lines[0] + n_before:,}"
+            f"{counted(start, 'line')} before the table left out for having fewer fields: line {lines[0] + n_before:,}"
             + (f" to {lines[start - 1] + n_before:,}." if start > 1 else ".")
         )
         rows, lines = rows[start:], lines[start:]
@@ -361,9 +366,9 @@ def column_names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes) 
         taken.add(name)
         names.append(name)
     if made_up:
-        notes.add(f"{len(made_up)} column(s) without a name are called {', '.join(map(repr, made_up[:5]))}.")
+        notes.add(f"{counted(len(made_up), 'column')} without a name: called {listed(made_up)}.")
     if repeated:
-        notes.add(f"{len(repeated)} column name(s) occur again; read {', '.join(repeated[:5])}.")
+        notes.add(f"{counted(len(repeated), 'column name')} used again: read {', '.join(repeated[:5])}.")
     return tuple(names)
 
 

@@ -45,7 +45,7 @@ class JsonSource(TextSource):
         super().__init__(path, options, name)
         self._may_be_array = may_be_array
         self._n_good = 0
-        self._bad = self.notes.places("{count} line(s) left out, because they hold no JSON object: line {places}.")
+        self._bad = self.notes.places("{count} {line|lines} left out, without a JSON object: line {places}.")
 
     def blocks(self) -> Generator[Block, None, None]:
         """The objects as columns; absent fields are missing."""
