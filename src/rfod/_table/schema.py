@@ -56,7 +56,7 @@ _CODE_NAME = re.compile(
     r"(?i:(^|[^a-z])(zip|post(al|code)?|plz|phone|tel|fax|fips|geoid|ssn|ein|npi|isbn|sic|naics|code|cd|account|acct|provider|"
     r"licen[cs]e|permit|parcel|district|tract|number|num|no|id)([^a-z]|code|$))|[a-z](Zip|Phone|Fax|Code|No|Number|Id|ID)$"
 )
-_IDENTIFIER_NAME = re.compile(
+IDENTIFIER_NAME = re.compile(
     r"(?i:(.*[_\-. ])?(id|uuid|guid|key|index|rowid|row_?(id|number|nr|no)|pk))|.*[a-z](Id|ID)|Unnamed: 0"
 )
 
@@ -279,7 +279,7 @@ def _is_identifier(name: str, column: pa.ChunkedArray, has_names: bool) -> bool:
     if len(column) < _MIN_ROWS_TO_COUNT or column.null_count:
         return False
     values = column.to_numpy()
-    named = has_names and _IDENTIFIER_NAME.fullmatch(name) is not None
+    named = has_names and IDENTIFIER_NAME.fullmatch(name) is not None
     ascending = bool((values[1:] > values[:-1]).all())
     if ascending or bool((values[1:] < values[:-1]).all()):
         steps = np.diff(values if ascending else values[::-1])
