@@ -61,6 +61,11 @@ def require_intact(condition: bool, problem: str) -> None:
         raise ModelFormatError(f"The model file is damaged: {problem}.")
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun, as in 1 line and 1,000 lines."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def nearest_name(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The most similar name, letter case aside; None if none is similar enough."""
     by_lower = {known.lower(): known for known in names}

@@ -81,7 +81,7 @@ def fit_detect(
     decisions: Decided = None,
 ) -> tuple[Model, Detection]:
     """Fit a model to a table and judge its own rows, each only by trees that have not seen it."""
-    fit = _Fit.to(data, params, key, executor, lines, decisions)
+    fit = _Fit.to(data, params, key, executor, lines, decisions, judges_cells=True)
     trained = _train(fit)
     found = fit.judge(trained)
     return fit.with_profile(trained, fit.own_profile(found)).model, found
@@ -98,7 +98,7 @@ def scan_table(
 ) -> tuple[Model, Detection]:
     """`fit_detect` whose cells are judged by a fit to all rows, and whose row scores come from a second fit without the
     worst rows (`trim`)."""
-    fit = _Fit.to(data, params, key, executor, lines, decisions)
+    fit = _Fit.to(data, params, key, executor, lines, decisions, judges_cells=True)
     trained = fit.train()
     first = fit.judge(trained)
     left_out, profile = _worst_rows(trained.model, first.judged.cells, params.trim), fit.own_profile(first)
@@ -127,7 +127,7 @@ class ScannedSample:
 def scan_sample(data: Any, params: Params, *, key: str | None = None, decisions: Decided = None) -> ScannedSample:
     """`scan_table` of rows that are judged again with the rest of their table: the cells of the first fit, several
     times as large as the sample, are not kept during the second."""
-    fit = _Fit.to(data, params, key, decisions=decisions)
+    fit = _Fit.to(data, params, key, decisions=decisions, judges_cells=True)
     trained = fit.train()
     found = fit.judge(trained)
     columns, regularities, profile = found.judged_columns, found.regularities(), fit.own_profile(found)
@@ -157,6 +157,8 @@ class _Fit:
     lines: NDArray[np.int64] | None = None
     settled: SettledCells = field(default_factory=SettledCells)
     """Cells that a person has decided about."""
+    judges_cells: bool = False
+    """Whether other evidence than the model judges cells too."""
 
     @classmethod
     def to(
@@ -167,10 +169,12 @@ class _Fit:
         executor: Executor | None = None,
         lines: NDArray[np.int64] | None = None,
         decisions: Decided = None,
+        judges_cells: bool = False,
     ) -> _Fit:
         """A fit to a table as decided."""
         decided = decide(open_table(data), decisions)
-        return cls(decided.table, params, key, executor or Threads(params.n_jobs), lines, decided.settled)
+        workers = executor or Threads(params.n_jobs)
+        return cls(decided.table, params, key, workers, lines, decided.settled, judges_cells)
 
     @cached_property
     def seed(self) -> int:
@@ -186,7 +190,7 @@ class _Fit:
     def _prepared(self) -> Prepared:
         """The table as all fits read it."""
         types = _column_types(self.table, self.params, self.key)
-        return prepare(self.table, types, self.params, self.seed, self.executor)
+        return prepare(self.table, types, self.params, self.seed, self.executor, self.judges_cells)
 
     def judge(self, trained: Trained, probabilities: CellProbabilities | None = None) -> Detection:
         """The rows of the table; how likely its cells are wrong may come from another fit to it."""

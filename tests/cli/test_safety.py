@@ -183,7 +183,7 @@ def test_one_column_or_a_header_alone(rfod: Any, tmp_path: Path) -> None:
 def test_titles_above_the_header(rfod: Any, orders_csv: Path, tmp_path: Path) -> None:
     text = orders_csv.read_text(encoding="utf-8")
     for title, told in (
-        ("Orders of May\n", "1 line(s) before the table left out, which have fewer fields: line 1."),
+        ("Orders of May\n", "1 line before the table left out for having fewer fields: line 1."),
         ("Orders\nof, May\n\n", "line 1 to 2."),
         ("# exported today\n", "line 1."),
     ):
@@ -238,7 +238,7 @@ def test_letters_that_the_output_cannot_show(tmp_path: Path) -> None:
 
 def test_notes_on_columns_are_in_the_json(rfod: Any, orders_csv: Path) -> None:
     notes = json.loads(rfod("scan", orders_csv, "--json", "-q", *FEW).out)["notes"]
-    assert any("1 look like identifiers ('order_id')" in note for note in notes)
+    assert any("'order_id' looks like an identifier" in note for note in notes)
     assert any("--type COLUMN=ignore" in note for note in notes)
 
 

@@ -83,14 +83,14 @@ def test_rows_know_their_lines(tmp_path: Path, name: str, line: int) -> None:
     ("name", "words"),
     [
         ("latin-1.csv", "read as Windows-1252"),
-        ("nul-bytes.csv", "3 NUL byte(s) removed"),
+        ("nul-bytes.csv", "3 NUL bytes removed"),
         ("ragged.csv", "line 11 (2 fields), 123 (7 fields)"),
         ("blank-lines.csv", "without any value left out: line 11"),
         ("no-header.csv", "no header found; the columns are called 'column_1'"),
         ("duplicate-headers.csv", "'weight' as 'weight_2'"),
-        ("mixed-few.csv", "column 'note': 2 value(s) are no number and count as missing: 'broken' (line 5)"),
+        ("mixed-few.csv", "column 'note': 2 values are no number and count as missing: 'broken' (line 5)"),
         ("mixed-many.csv", "column 'note' mixes numbers (67%) with other text; read as text"),
-        ("open-quote.csv", "1 quote(s) that are never closed read as ordinary characters: line 11."),
+        ("open-quote.csv", "1 quote that is never closed read as an ordinary character: line 11."),
     ],
 )
 def test_what_had_to_be_done_is_said(tmp_path: Path, name: str, words: str) -> None:
@@ -194,7 +194,7 @@ def test_lines_after_breaks_inside_of_quotes(tmp_path: Path) -> None:
 def test_row_names_without_a_heading(tmp_path: Path) -> None:
     table, notes = read_text(tmp_path, "a,b\nr1,1,2\nr2,3,4\n")
     assert table.column_names == ["column_1", "a", "b"]
-    assert "without a name" in notes[0]
+    assert "'column_1'" in notes[0]
     assert read_text(tmp_path, "a,b\n1,2,\n3,4,\n")[0].column_names == ["a", "b", "column_3"]
 
 
@@ -214,3 +214,80 @@ def test_batches_do_not_depend_on_their_size(tmp_path: Path) -> None:
     assert [batch.first_row for batch in small] == list(range(0, 120, 7))
     assert pa.concat_tables([batch.rows for batch in small]).equals(whole.rows)
     assert np.array_equal(np.concatenate([batch.lines for batch in small]), whole.lines)
+
+
+def addresses(n: int, n_unquoted: int, header: str = "id,address,amount") -> str:
+    """Lines of three fields, `n_unquoted` of them with a separator inside of the address."""
+    lines = [f"{i},Main St {i}{', Berlin' if i < n_unquoted else ''},{i % 7}" for i in range(n)]
+    return "\n".join([header, *lines]) + "\n"
+
+
+def test_lines_with_unquoted_separators_are_left_out_and_columns_keep_their_names(tmp_path: Path) -> None:
+    table, notes = read_text(tmp_path, addresses(100, 40))
+    assert table.column_names == ["id", "address", "amount"]
+    assert table.column("id").to_pylist() == list(range(40, 100))
+    assert notes == [
+        "40% of the lines are not read: the header has 3 names; 40 of 100 lines have another number of fields and are "
+        "left out: line 2 (4 fields), 3 (4 fields), 4 (4 fields), 5 (4 fields), 6 (4 fields), .... Hint: a value with "
+        "',' in it needs quotes; --sep names another separator, --no-header reads a table without names."
+    ]
+    _, notes = read_text(tmp_path, addresses(100, 1))
+    assert notes[0].startswith(
+        "the header has 3 names; 1 of 100 lines has another number of fields and is left out: line 2 (4 fields)."
+    )
+
+
+@pytest.mark.parametrize("n_unquoted", [51, 62, 97, 100])
+def test_a_header_that_most_lines_do_not_fit_is_refused(tmp_path: Path, n_unquoted: int) -> None:
+    with pytest.raises(InputError) as caught:
+        read_text(tmp_path, addresses(100, n_unquoted))
+    text = str(caught.value)
+    assert f"the header has 3 names, but {n_unquoted} of 100 lines have 4 fields, for example line 2. Hint: " in text
+    assert "--no-header" in text
+    table, notes = read_text(tmp_path, addresses(100, n_unquoted), header=False)
+    assert (table.num_columns, table.num_rows) == (4, n_unquoted)
+    assert n_unquoted == 100 or "rows have 4 fields; " in notes[0]
+
+
+def test_decimal_commas_between_commas(tmp_path: Path) -> None:
+    for header, line in (("id,city,price", "{i},Berlin,{i},5"), ("id,low,high", "{i},1,5,2,5")):
+        text = "\n".join([header, *(line.format(i=i) for i in range(50))]) + "\n"
+        with pytest.raises(InputError, match=r"the header has 3 names, but 50 of 50 lines have [45] fields"):
+            read_text(tmp_path, text)
+
+
+def test_lines_that_fit_a_header_of_fewer_names_show_that_it_is_no_title(tmp_path: Path) -> None:
+    lines = [f"{i},{i % 5},{i % 3}" + (",1,2" if i % 9 == 0 else ",1,2" * (i % 8 > 2)) for i in range(80)]
+    with pytest.raises(InputError, match="the header has 3 names, but"):
+        read_text(tmp_path, "\n".join(["low,high,n", *lines]) + "\n")
+    below_title = "Orders, May\nlow,high,n,day\n" + "".join(f"{i},{i % 5},{i % 3},{i % 7}\n" for i in range(20))
+    assert read_text(tmp_path, below_title)[0].column_names == ["low", "high", "n", "day"]
+
+
+def test_row_names_are_different_in_each_line(tmp_path: Path) -> None:
+    rows = "".join(f"r{i}\t{i % 4}\t{i % 3}\n" for i in range(60))
+    table, notes = read_text(tmp_path, "id\tb\n" + rows)
+    assert table.column_names == ["column_1", "id", "b"]
+    assert "is taken for row names and called 'column_1'. Hint:" in notes[0]
+    with pytest.raises(InputError, match="the header has 2 names, but 61 of 61 lines have 3 fields"):
+        read_text(tmp_path, "id\tb\n" + rows + "r1\t1\t1\n")
+
+
+def test_the_majority_is_counted_over_all_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rfod._io.delimited._FIRST_ROWS", 100)
+    monkeypatch.setattr("rfod._io.delimited.BLOCK_BYTES", 1 << 10)
+    table, notes = read_text(tmp_path, addresses(2000, 200))
+    assert table.num_rows == 1800
+    assert "200 of 2,000 lines have" in notes[0]
+    text = addresses(200, 0)
+    assert read_text(tmp_path, text + addresses(200, 200).partition("\n")[2])[0].num_rows == 200
+    with pytest.raises(InputError, match="but 201 of 401 lines have 4 fields, for example line 202"):
+        read_text(tmp_path, text + addresses(201, 201).partition("\n")[2])
+
+
+def test_a_program_is_no_table(tmp_path: Path) -> None:
+    text = "import random, sys\n\n" + "".join(
+        f"def f{i}(a, b):\n    c = a + b\n    d = [1, 2, 3, {i}]\n    return max(c, d)\n\n" for i in range(20)
+    )
+    with pytest.raises(InputError, match=r"the header has 2 names, but 40 of 80 lines .* Hint: is it a table\?"):
+        read_text(tmp_path, text)

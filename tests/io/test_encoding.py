@@ -72,7 +72,7 @@ def test_a_few_bytes_do_not_make_another_encoding() -> None:
     assert text.splitlines()[89] == "88,K\ufffd\ufffdln"
     assert text.count("Köln") == 98
     assert notes == [
-        "3 byte(s) that are no UTF-8 read as '\ufffd': line 17, 90. Hint: --encoding names another encoding."
+        "3 bytes that are no UTF-8 read as '\ufffd': line 17, 90. Hint: --encoding names another encoding."
     ]
 
 
@@ -80,14 +80,14 @@ def test_what_was_read_before_decides() -> None:
     late = "1,x\n" * 400_000
     text, notes = decoded(("é,b\n" + late).encode() + b"2,caf\xe9 \xe9 \xe9\n")
     assert text.endswith("2,caf\ufffd \ufffd \ufffd\n")
-    assert notes[0].startswith("3 byte(s) that are no UTF-8 read as '\ufffd': line 400,002.")
+    assert notes[0].startswith("3 bytes that are no UTF-8 read as '\ufffd': line 400,002.")
     assert decoded("é,b\n".encode() + b"2,caf\xe9\n")[0] == "é,b\n2,caf\ufffd\n"
 
 
 def test_named_encodings() -> None:
     text, notes = decoded(b"a,b\n1,\x81x\n", "cp1252")
     assert text == "a,b\n1,\ufffdx\n"
-    assert notes[0].startswith("1 byte(s) that are no CP1252 read as '\ufffd': line 2.")
+    assert notes[0].startswith("1 byte that is no CP1252 read as '\ufffd': line 2.")
     assert decoded("a\nü".encode("utf-16-le") + b"\x00\xd8", "utf-16-le")[0] == "a\nü\ufffd\ufffd"
     for name in ("klingon", "base64", "a\0b"):
         with pytest.raises(InputError, match="there is no encoding"):

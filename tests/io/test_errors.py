@@ -38,7 +38,7 @@ def test_redacted(text: str, wanted: str) -> None:
     "text",
     [
         'password authentication failed for user "bob"',
-        "column 'password': 2 value(s) are no number. Hint: --type 'password'=categorical",
+        "column 'password': 2 values are no number. Hint: --type 'password'=categorical",
         "postgresql://bob@host/db",
         "http://localhost:8080/x",
         "line 3: a@b.org",

@@ -50,7 +50,7 @@ def test_lines_that_are_no_objects(line: bytes, problem: str) -> None:
     rows, lines, notes = read(GOOD + line + b'\n{"a": 4}\n', "t.jsonl")
     assert [row["a"] for row in rows] == [1, 2, 3, 4]
     assert lines == [1, 2, 4, 6]
-    assert notes[0].startswith(f"1 line(s) left out, because they hold no JSON object: line 5 ({problem}")
+    assert notes[0].startswith(f"1 line left out, without a JSON object: line 5 ({problem}")
     with pytest.raises(InputError) as caught:
         read(GOOD + line + b"\n", "t.jsonl", strict=True)
     assert f"t.jsonl, line 5: {problem}" in str(caught.value)
@@ -60,7 +60,7 @@ def test_lines_that_are_no_objects(line: bytes, problem: str) -> None:
 def test_mostly_no_objects() -> None:
     with pytest.raises(InputError, match=r"4 of 7 lines hold no JSON object: line 5 \(no JSON"):
         read(GOOD + b"x\n" * 4, "t.jsonl")
-    with pytest.raises(InputError, match=r"hold no JSON object.*or the file one array of objects"):
+    with pytest.raises(InputError, match=r"one JSON object without an array of several objects inside \('data'\)"):
         read(b'{\n  "data": [\n    1\n  ]\n}\n')
     with pytest.raises(InputError, match="is empty"):
         read(b"\n \n")
@@ -151,7 +151,7 @@ def test_later_rows_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["n"] for row in rows] == [*range(15), None, *range(16, 30)]
     assert rows[15] == {"n": None, "t": "5", "b": None, "new": None}
     assert numbers == list(range(1, 31))
-    assert "column 'n': 1 value(s) are no number and count as missing: 'odd' (line 16)" in notes[0]
+    assert "column 'n': 1 value is no number and counts as missing: 'odd' (line 16)" in notes[0]
 
 
 def test_fields_that_appear_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_fields_that_appear_late(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'{"a": 1, "b": 2, "c": 3}\n' * 2 + b'{"c": 4}\n{"new": 5}\n' + b'{"new": 6}\n'
     rows, _, notes = read(data, columns=frozenset({"a", "b"}))
     assert rows == [{"a": 1, "b": 2}] * 2 + [{"a": None, "b": None}] * 3
-    assert notes == ["1 field(s) that the first rows lack left out: new."]
+    assert notes == ["1 field that the first rows lack left out: new."]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -198,3 +198,60 @@ def test_any_objects_and_any_damage(rows: list[dict[str, Any]], is_array: bool, 
         read(data)
     except InputError as error:
         assert "t.json" in str(error)  # noqa: PT017
+
+
+RECORDS = [{"a": number, "b": f"x{number % 3}"} for number in range(8)]
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["one line", "many lines"])
+@pytest.mark.parametrize("before", [{}, {"n": 8, "tags": ["x"], "of": {"a": [1]}}], ids=["alone", "among others"])
+@pytest.mark.parametrize("name", ["t.json", "stdin"])
+def test_the_one_array_inside_of_an_object(indent: int | None, before: dict[str, Any], name: str) -> None:
+    data = json.dumps(before | {"rows": RECORDS, "page": 1}, indent=indent).encode()
+    rows, lines, notes = read(data, name)
+    assert rows == RECORDS
+    assert notes == ["read the array of objects in the field 'rows' of the one object."]
+    assert set(lines) == {1}, "a row is not to be changed in place by its line"
+
+
+def test_an_object_larger_than_the_sample() -> None:
+    many = RECORDS * 20_000
+    for indent in (None, 1):
+        rows, _, notes = read(json.dumps({"rows": many}, indent=indent).encode())
+        assert len(rows) == len(many)
+        assert len(notes) == 1
+    rows, _, notes = read(json.dumps({"rows": many}).encode()[:-200_000])
+    assert 100_000 < len(rows) < len(many)
+    assert "the array is damaged" in notes[1]
+
+
+def test_several_arrays_inside_of_an_object_or_none() -> None:
+    with pytest.raises(InputError, match=r"several arrays of objects inside \('rows', 'more'\)\. Hint: a table is"):
+        read(json.dumps({"rows": RECORDS, "more": RECORDS}, indent=1).encode())
+    with pytest.raises(InputError, match=r"several arrays of objects inside \('rows', 'more'\)\. Hint: a table is"):
+        read(json.dumps({"rows": RECORDS, "more": RECORDS * 20_000}).encode())
+    with pytest.raises(InputError, match=r"without an array of several objects inside \('a', 'b'\)\. Hint: a table is"):
+        read(json.dumps({"a": [1, 2], "b": [1, 2]}, indent=1).encode())
+    rows, _, notes = read(json.dumps({"a": [1, 2], "b": 1}).encode())
+    assert rows == [{"a": "[1, 2]", "b": 1}]
+    assert "read as one row. Hint: a table is one object per line" in notes[0]
+
+
+def test_lines_with_arrays_of_objects_stay_rows() -> None:
+    line = json.dumps({"id": 1, "items": RECORDS}).encode()
+    for data in (line + b"\n" + line, line[:-5] + b"\n" + line + b"\n" + line + b"\n"):
+        rows, _, _ = read(data, "t.jsonl")
+        assert [row["id"] for row in rows] == [1, 1]
+    rows, _, notes = read(line, kinds={"id": "numeric"}, fixed_kinds=frozenset({"id"}))
+    assert (rows[0]["id"], len(rows), notes) == (1, 1, [])
+
+
+def test_objects_larger_than_the_sample_that_are_not_as_they_begin() -> None:
+    wide = json.dumps({"id": 1, "items": RECORDS * 20_000}).encode()
+    rows, _, notes = read(wide + b"\n" + wide)
+    assert len(rows) == len(RECORDS) * 20_000
+    assert notes[1].startswith("line 2: more text after the end of the object is not read. Hint: ")
+    with pytest.raises(InputError, match="line 2: more text after"):
+        read(wide + b"\n" + wide, strict=True)
+    with pytest.raises(InputError, match=r"without an array of several objects inside \('rows'\)"):
+        read(json.dumps({"rows": [*RECORDS * 20_000, None]}).encode())

@@ -18,7 +18,12 @@ from rfod._io.source import read_all
 from rfod._io.text import ChunkStream
 
 KINDS = {"a": "text", "b": "text", "c": "text"}
-NEVER_CLOSED = "quote(s) that are never closed read as ordinary characters: line "
+
+
+def never_closed(n: int, lines: str) -> str:
+    if n == 1:
+        return f"1 quote that is never closed read as an ordinary character: line {lines}."
+    return f"{n} quotes that are never closed read as ordinary characters: line {lines}."
 
 
 def read(text: str, **options: object) -> tuple[list[tuple[object, ...]], list[int], list[str]]:
@@ -50,7 +55,7 @@ def test_one_quote(place: int, line: str, row: tuple[str, ...], end: str) -> Non
         tuple(text.split(",")) for text in ORDINARY[place:]
     ]
     assert numbers == [2, 3, 4, 5, 6]
-    assert notes == [f"1 {NEVER_CLOSED}{place + 2}."]
+    assert notes == [never_closed(1, f"{place + 2}")]
     with pytest.raises(InputError, match=rf't\.csv, line {place + 2}: the quote " that opens here is never closed\.'):
         read("\n".join(lines), strict=True)
 
@@ -65,8 +70,10 @@ def test_a_line_with_the_wrong_number_of_fields_is_left_out() -> None:
     assert rows == [("1", "x", "y"), ("3", "x", "y")]
     assert numbers == [2, 4]
     assert notes == [
-        f"1 {NEVER_CLOSED}3.",
-        "1 line(s) left out, because they have another number of fields than the header: line 3 (2 fields).",
+        "33% of the lines are not read: the header has 3 names; 1 of 3 lines has another number of fields and is left "
+        "out: line 3 (2 fields). Hint: a value with ',' in it needs quotes; --sep names another separator, --no-header "
+        "reads a table without names.",
+        never_closed(1, "3"),
     ]
 
 
@@ -74,7 +81,7 @@ def test_two_quotes_do_not_close_each_other() -> None:
     rows, numbers, notes = read('1,x,y\n2,"x,y\n3,x,y\n4,"x,y\n5,x,y\n6,"x",y\n')
     assert [row[1] for row in rows] == ["x", '"x', "x", '"x', "x", "x"]
     assert numbers == [2, 3, 4, 5, 6, 7]
-    assert notes == [f"2 {NEVER_CLOSED}3, 5."]
+    assert notes == [never_closed(2, "3, 5")]
 
 
 def test_line_breaks_in_quotes_before_and_after() -> None:
@@ -83,7 +90,7 @@ def test_line_breaks_in_quotes_before_and_after() -> None:
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5", "6"]
     assert rows[2] == ("3", '"x', "y")
     assert numbers == [2, 4, 7, 8, 10, 12]
-    assert notes == [f"2 {NEVER_CLOSED}7, 12."]
+    assert notes == [never_closed(2, "7, 12")]
 
 
 def test_quotes_inside_of_fields_are_ordinary() -> None:
@@ -103,7 +110,7 @@ def test_files_of_many_blocks(monkeypatch: pytest.MonkeyPatch, place: int) -> No
     rows, numbers, notes = read("\n".join(lines))
     assert [row[0] for row in rows] == [str(n) for n in range(20_000)]
     assert numbers == [n + 2 + (n > 3) for n in range(20_000)]
-    assert notes == [f"1 {NEVER_CLOSED}{place + 3:,}."]
+    assert notes == [never_closed(1, f"{place + 3:,}")]
 
 
 def test_too_many_are_another_layout() -> None:

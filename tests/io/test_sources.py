@@ -241,7 +241,7 @@ def test_a_separator_that_does_not_occur(tmp_path: Path, name: str, separator: s
 def test_folders_without_tables(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"")
     (tmp_path / "b.pdf").write_bytes(b"")
-    with pytest.raises(InputError, match=r"no table .*its 2 file\(s\) end in \.pdf, \.png\. Hint: .* \.csv, .*\.xlsx"):
+    with pytest.raises(InputError, match=r"no table .*only 2 files ending in \.pdf, \.png\. Hint: .* \.csv, .*\.xlsx"):
         rows(tmp_path)
     (tmp_path / "c.csv").write_bytes(TEXT)
     with pytest.raises(InputError, match=r"several kinds .*such as '.*/\*\.csv'"):
@@ -293,4 +293,4 @@ def test_rows_that_hold_something_in_other_columns_stay(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\n1,2,3\n,,4\n,,\n5,6,7\n")
     source = open_source(str(tmp_path / "t.csv"), ReadOptions(columns=frozenset({"a", "b"})))
     assert read_all(source).rows.to_pylist() == [{"a": 1, "b": 2}, {"a": None, "b": None}, {"a": 5, "b": 6}]
-    assert source.notes.texts() == ["1 line(s) without any value left out: line 4."]
+    assert source.notes.texts() == ["1 line without any value left out: line 4."]

@@ -242,9 +242,14 @@ def test_hidden_columns_and_merged_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (xlsx({"Orders": []}), "the sheet is empty"),
-        (xlsx({"Orders": [["", " "], []]}), "the sheet is empty"),
+        (xlsx({"Orders": []}), "the sheet 'Orders' is empty. Hint: the workbook has no other sheet"),
+        (xlsx({"Orders": [["", " "], []]}), "the sheet 'Orders' is empty"),
         (xlsx({"Orders": [["a", "b"]]}), "the table has no rows"),
+        (xlsx({"Notes": [], "Staff": SIMPLE}), "the sheet 'Notes' is empty. Hint: other sheets are 'Staff'; --sheet"),
+        (
+            xlsx({"Notes": [["Staff of May"]], "Staff": SIMPLE, "Left": SIMPLE}),
+            "the sheet 'Notes' has a header alone: the table has no rows. Hint: other sheets are 'Staff', 'Left';",
+        ),
         (xlsx({"Chart": []}, kind="chartsheet"), "no sheet with cells"),
         (xlsx({}), "no sheet with cells"),
         (xlsx({"Orders": SIMPLE})[:-40], "cannot be read as a spreadsheet"),
@@ -253,7 +258,20 @@ def test_hidden_columns_and_merged_cells(tmp_path: Path) -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(3000), "cannot be read as a spreadsheet"),
         (b"", "cannot be read as a spreadsheet"),
     ],
-    ids=["no cells", "blanks", "header", "chart", "nothing", "cut", "damaged", "span", "old", "empty"],
+    ids=[
+        "no cells",
+        "blanks",
+        "header",
+        "empty of two",
+        "title of three",
+        "chart",
+        "nothing",
+        "cut",
+        "damaged",
+        "span",
+        "old",
+        "empty",
+    ],
 )
 def test_workbooks_without_a_table(tmp_path: Path, data: bytes, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:

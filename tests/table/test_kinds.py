@@ -266,7 +266,7 @@ def test_two_signs_in_a_file(tmp_path):
     assert batch.rows.column("b")[30].as_py() is None
     assert batch.table.written("b")[30].as_py() == "--0.165"
     assert source.notes.texts()[0].startswith(
-        "column 'b': 1 value(s) are no number and count as missing: '--0.165' (line 32)"
+        "column 'b': 1 value is no number and counts as missing: '--0.165' (line 32)"
     )
 
 

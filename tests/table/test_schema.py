@@ -191,11 +191,11 @@ def test_one_warning_names_all_columns_and_the_way_out():
         schema = infer_schema(open_table(table), {"mine": "ignore"})
     text = str(caught[0].message)
     assert len(caught) == 1
-    assert "3 column(s) are left out" in text
+    assert "3 columns are left out of the model: " in text
     for part in (
-        "identifiers ('code')",
-        "free text ('note')",
-        "no finite values ('gone')",
+        "'code' looks like an identifier",
+        "'note' looks like free text",
+        "'gone' has no finite values",
         "column_types={'code': 'categorical'}",
     ):
         assert part in text
@@ -436,3 +436,22 @@ def test_damaged_json(schema, damage):
 def test_json_that_is_no_schema(data):
     with pytest.raises(ModelFormatError):
         Schema.from_json(data)
+
+
+def test_the_warning_says_it_in_the_right_number_and_what_still_judges_the_cells():
+    one = pa.table({"code": [f"K{row}" for row in range(ROWS)], **other()})
+    with pytest.warns(ColumnWarning) as caught:
+        infer_schema(open_table(one))
+    first, hint = str(caught[0].message).splitlines()
+    assert first == "1 column is left out of the model: 'code' looks like an identifier."
+    assert "column_types={'code': 'categorical'}" in hint
+    with pytest.warns(ColumnWarning, match=r"an identifier\. Its cells are judged by form, spelling and votes only\."):
+        infer_schema(open_table(one), judges_cells=True)
+    many = pa.table({f"code{n}": [f"K{row}" for row in range(ROWS)] for n in range(6)} | other())
+    with pytest.warns(
+        ColumnWarning, match=r"^6 columns are .*'code4', \.\.\. \(6 columns\) look like identifiers\. Their"
+    ):
+        infer_schema(open_table(many), judges_cells=True)
+    empty = pa.table({"gone": pa.nulls(ROWS), **other()})
+    with pytest.warns(ColumnWarning, match=r"'gone' has no finite values\.\n"):
+        infer_schema(open_table(empty), judges_cells=True)

@@ -17,6 +17,7 @@ from rfod._io.interface import ReadOptions
 from rfod._io.locations import open_columnar
 from rfod._model.executor import terminal_progress
 from rfod._model.model import Model
+from rfod.exceptions import counted
 
 
 def score_directory(
@@ -65,6 +66,6 @@ def score_directory(
         f"({manifest['n_flagged'] / manifest['n_rows']:.2%}; {rule.words()})."
     )
     reporter.say(
-        f"written: {output.rstrip('/')}/{MANIFEST} and {len(manifest['parts']):,} part(s). {reporter.times()}."
+        f"written: {output.rstrip('/')}/{MANIFEST} and {counted(len(manifest['parts']), 'part')}. {reporter.times()}."
     )
     return manifest

@@ -16,13 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from rfod._io.interface import EMPTY_LINES, InputError, Notes, ReadOptions
+from rfod._io.interface import EMPTY_LINES, InputError, Notes, Occurrences, ReadOptions
 from rfod._io.quotes import READ_BYTES, Mender
 from rfod._io.source import Block, Lines
 from rfod._io.text import ChunkStream, TextSource, Utf8Stream
 from rfod._table.kinds.base import is_missing
 from rfod._table.kinds.moments import is_date
 from rfod._table.kinds.numeric import is_number
+from rfod._table.schema import IDENTIFIER_NAME
+from rfod._table.table import listed
+from rfod.exceptions import counted
 
 BLOCK_BYTES = 1 << 22  # no row may be longer
 MOST_OPEN_QUOTES = 100  # more are no slips: the file has another layout
@@ -31,6 +34,10 @@ SEPARATORS = (",", ";", "\t", "|")
 _RARE_SEPARATORS = (":", "^", "~", "#", "\x01", "\x1f", " ")  # suggested, never chosen
 _LAYOUT_ROWS = 1000  # looked at to find the layout
 _FIRST_ROWS = 100_000
+_NEARLY_ALL = 0.98  # of the lines have one field more than the header: fewer have it by a separator inside a value
+_MANY_LOST = 0.2  # share of lines left out from which the rows that are read may not speak for the file
+_NO_TABLE, _EACH_WAY = 1 / 3, 0.1  # shares of all lines left out, and of those with fewer and those with more fields
+_MANY_ALIKE = 0.05  # of the lines have as many fields as a line above the table: it is their header
 _EXCEL_LINE = re.compile(r"sep=(.)\r?\n")
 
 
@@ -58,6 +65,10 @@ class DelimitedSource(TextSource):
         """On which the next row begins."""
         self._skipped: list[_Skipped] = []
         """Rows whose line is not known yet."""
+        self._n_kept = 0
+        """Rows so far that hold anything and have the right number of fields."""
+        self._n_fields_left_out: Counter[int] = Counter()
+        """Rows that were left out so far, by their number of fields."""
 
     def blocks(self) -> Generator[Block, None, None]:
         """The first 100,000 rows are one block, enough to decide what each column holds; later ones pass as parsed."""
@@ -71,11 +82,12 @@ class DelimitedSource(TextSource):
                 lines.append(self._lines(self._n_breaks(table)))
                 n_rows += table.num_rows
                 if n_rows >= _FIRST_ROWS:
-                    yield self._without_empty(pa.concat_tables(tables), np.concatenate(lines))
+                    yield self._counted(pa.concat_tables(tables), np.concatenate(lines))
                     tables, lines = [], []
         self._lines(np.zeros(0, dtype=np.int64))  # rows at the end that were left out
         if tables:
-            yield self._without_empty(pa.concat_tables(tables), np.concatenate(lines))
+            yield self._counted(pa.concat_tables(tables), np.concatenate(lines))
+        self._check_share()
 
     def _parsed(self, text: Utf8Stream) -> Iterator[pa.Table]:
         dialect, is_quoted = self.dialect, self.dialect.quote is not None
@@ -113,7 +125,10 @@ class DelimitedSource(TextSource):
         return io.BufferedReader(stream, READ_BYTES)
 
     def _note_open_quote(self, line: int) -> None:
-        places = self.notes.places("{count} quote(s) that are never closed read as ordinary characters: line {places}.")
+        places = self.notes.places(
+            "{count} {quote that is|quotes that are} never closed read as {an ordinary character|ordinary characters}: "
+            "line {places}."
+        )
         places.add(f"{line:,}")
         if self.options.strict or places.count > MOST_OPEN_QUOTES:
             several = "" if self.options.strict else f", like {MOST_OPEN_QUOTES} before it"
@@ -159,9 +174,48 @@ class DelimitedSource(TextSource):
                 f"{self.name}, line {line:,}: {n_fields} fields where the header has {len(self.dialect.names)}. "
                 "Hint: correct the line, or read without --strict."
             )
-        self.notes.places(
-            "{count} line(s) left out, because they have another number of fields than the header: line {places}."
-        ).add(f"{line:,} ({n_fields} field{'s' if n_fields != 1 else ''})")
+        self._n_fields_left_out[n_fields] += 1
+        self._left_out().add(f"{line:,} ({counted(n_fields, 'field')})")
+
+    def _left_out(self) -> Occurrences:
+        """The lines with another number of fields."""
+        return self.notes.places(
+            "{layout}; {count} of {total} lines {has|have} another number of fields and {is|are} left out: "
+            "line {places}. Hint: {hint}",
+            layout=self._layout_words(),
+            hint=self._way_out(),
+        )
+
+    def _layout_words(self) -> str:
+        n_fields = len(self.dialect.names)
+        return (
+            f"the header has {counted(n_fields, 'name')}" if self.dialect.is_named else f"rows have {n_fields} fields"
+        )
+
+    def _way_out(self) -> str:
+        hint = f"a value with {self.dialect.separator!r} in it needs quotes; --sep names another separator"
+        return f"{hint}, --no-header reads a table without names." if self.dialect.is_named else f"{hint}."
+
+    def _check_share(self) -> None:
+        """At the end of the file: warn where many lines are left out, raise `InputError` where most are, or where many
+        have fewer and many more fields, as in a program."""
+        n_lost = self._n_fields_left_out.total()
+        n_lines = n_lost + self._n_kept
+        if not n_lost:
+            return
+        noted = self._left_out()
+        noted.total = n_lines
+        noted.warning = f"{n_lost / n_lines:.0%} of the lines are not read: " if n_lost > _MANY_LOST * n_lines else ""
+        n_fewer = sum(n for n_fields, n in self._n_fields_left_out.items() if n_fields < len(self.dialect.names))
+        both_ways = n_lost > _NO_TABLE * n_lines and min(n_fewer, n_lost - n_fewer) > _EACH_WAY * n_lines
+        if n_lost > self._n_kept or both_ways:
+            ((n_fields, count),) = self._n_fields_left_out.most_common(1)
+            others = "" if count == n_lost else f" {count:,} of them have {counted(n_fields, 'field')}."
+            lines = f"have {counted(n_fields, 'field')}" if count == n_lost else "have another number of fields"
+            raise InputError(
+                f"{self.name}: {self._layout_words()}, but {n_lost:,} of {n_lines:,} lines {lines}, for "
+                f"example line {noted.examples[0].split(' ')[0]}.{others} Hint: is it a table? {self._way_out()}"
+            )
 
     def _without_empty(self, table: pa.Table, lines: Lines) -> tuple[pa.Table, Lines]:
         """Without the rows in which no cell holds anything; blank lines are such rows."""
@@ -173,6 +227,12 @@ class DelimitedSource(TextSource):
         for line in lines[is_empty]:
             self.notes.places(EMPTY_LINES).add(f"{line:,}")
         return table.filter(pa.array(~is_empty)), lines[~is_empty]
+
+    def _counted(self, table: pa.Table, lines: Lines) -> tuple[pa.Table, Lines]:
+        """A block without empty rows, counted."""
+        table, lines = self._without_empty(table, lines)
+        self._n_kept += table.num_rows
+        return table, lines
 
     def _message(self, reason: str) -> str:
         line = self._line + len(self._skipped)
@@ -203,6 +263,8 @@ class Dialect:
     names: tuple[str, ...]
     n_lines_before: int
     """Lines before the first row of data."""
+    is_named: bool = True
+    """Whether a header names all columns."""
 
 
 def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, notes: Notes) -> Dialect:
@@ -223,16 +285,18 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
     if not rows:
         raise InputError(f"{name}: no line ends within the first {len(sample):,} characters. Hint: is it a table?")
     start = _first_row(rows)
+    if options.header is not False and _is_header_of_others(rows, start):
+        start -= 1
     if start:
         notes.add(
-            f"{start} line(s) before the table left out, which have fewer fields: line {lines[0] + n_before:,}"
+            f"{counted(start, 'line')} before the table left out for having fewer fields: line {lines[0] + n_before:,}"
             + (f" to {lines[start - 1] + n_before:,}." if start > 1 else ".")
         )
         rows, lines = rows[start:], lines[start:]
     if len(rows[0]) == 1:
         _name_other_separator(sample, whole, best, name, options, notes)
     has_header = _has_header(rows) if options.header is None else options.header
-    names = column_names(rows, has_header, notes)
+    names = column_names(rows, has_header, notes, separator=best[0])
     if has_header:
         n_before += lines[0]
     elif options.header is None:
@@ -240,7 +304,7 @@ def find_dialect(sample: str, whole: bool, name: str, options: ReadOptions, note
         notes.add(
             f"no header found; the columns are called {names[0]!r}, ... Hint: --header takes the first line as one."
         )
-    return Dialect(best[0], best[1], names, n_before)
+    return Dialect(best[0], best[1], names, n_before, has_header and len(names) == len(rows[0]))
 
 
 def _check_character(text: str | None, what: str, name: str, hint: str) -> None:
@@ -320,6 +384,18 @@ def _first_row(rows: Sequence[Sequence[str]]) -> int:
     return start if start <= MOST_TITLE_ROWS and all(len(row) < n_fields - 1 for row in rows[:start]) else 0
 
 
+def _is_header_of_others(rows: Sequence[Sequence[str]], start: int) -> bool:
+    """Whether the row above the table is no title but a header that most lines do not fit: it reads as names, and some
+    lines have as many fields, or else the table would have no header."""
+    if not start:
+        return False
+    above, body = [cell.strip() for cell in rows[start - 1]], rows[start:]
+    are_names = all(cell and not is_number(cell) and not is_date(cell) for cell in above) and above[0][0] != "#"
+    if len(above) < 2 or len(set(above)) < len(above) or not are_names:
+        return False
+    return sum(len(row) == len(above) for row in body) >= _MANY_ALIKE * len(body) or not _has_header(body)
+
+
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: no value stands where the rows below have numbers or dates."""
     first, body = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
@@ -337,16 +413,25 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     return 2 * repeated < len(first)
 
 
-def column_names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes) -> tuple[str, ...]:
+def column_names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes, separator: str = "") -> tuple[str, ...]:
     """Unique names for all columns; names that are made up are noted."""
     lengths = Counter(map(len, rows[1:] if has_header and len(rows) > 1 else rows))
     n_fields = lengths.most_common(1)[0][0]
     if not has_header:
         return tuple(f"column_{position + 1}" for position in range(n_fields))
     header = [cell.strip() for cell in rows[0]]
-    if n_fields == len(header) + 1:  # row names without a heading, or a separator at the end of each line
-        body = [row for row in rows[1:] if len(row) == n_fields]
-        header = [*header, ""] if all(not row[-1].strip() for row in body) else ["", *header]
+    body = [row for row in rows[1:] if len(row) == len(header) + 1]
+    if body and len(body) >= _NEARLY_ALL * (len(rows) - 1):
+        if all(not row[-1].strip() for row in body):  # a separator at the end of each line
+            header = [*header, ""]
+        elif _has_row_names(header, body, separator):
+            name = _free("column_1", set(header))
+            notes.add(
+                f"the header has {counted(len(header), 'name')} and each line a field more: the first field, different "
+                f"in each line, is taken for row names and called {name!r}. Hint: if a separator inside of a value is "
+                "the reason, put such values in quotes."
+            )
+            header = [name, *header]
     names: list[str] = []
     made_up, repeated = [], []
     taken = set(header)
@@ -361,10 +446,18 @@ def column_names(rows: Sequence[Sequence[str]], has_header: bool, notes: Notes) 
         taken.add(name)
         names.append(name)
     if made_up:
-        notes.add(f"{len(made_up)} column(s) without a name are called {', '.join(map(repr, made_up[:5]))}.")
+        notes.add(f"{counted(len(made_up), 'column')} without a name: called {listed(made_up)}.")
     if repeated:
-        notes.add(f"{len(repeated)} column name(s) occur again; read {', '.join(repeated[:5])}.")
+        notes.add(f"{counted(len(repeated), 'column name')} used again: read {', '.join(repeated[:5])}.")
     return tuple(names)
+
+
+def _has_row_names(header: Sequence[str], body: Sequence[Sequence[str]], separator: str) -> bool:
+    """Whether the first field, which the header does not name, is different in each line. Commas stand inside of values
+    too: there the first name must not be that of a key, which would be different in each line itself."""
+    if separator == "," and IDENTIFIER_NAME.fullmatch(header[0]):
+        return False
+    return len({row[0] for row in body}) == len(body)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -11,7 +11,8 @@ from rfod.exceptions import RFODError
 
 BATCH_ROWS = 65_536
 EXAMPLES = 5
-EMPTY_LINES = "{count} line(s) without any value left out: line {places}."
+EMPTY_LINES = "{count} {line|lines} without any value left out: line {places}."
+_SLOT = re.compile(r"\{([^{}]*)\}")
 
 _MASK = "***"
 # To the last @ of the word: a password may hold @, : and / too. Rather a host too many masked than a password shown.
@@ -87,6 +88,10 @@ class Occurrences:
     examples: list[str] = field(default_factory=list)
     has_more: bool = False
     """Whether some of the places are not among the examples."""
+    total: int = 0
+    """Of how many, where the text says it."""
+    warning: str = ""
+    """Put before the text of a matter that changes what the table says; such matters come first."""
 
     def add(self, place: str | None, count: int = 1) -> None:
         """Count events; None for those whose place is not known."""
@@ -104,20 +109,30 @@ class Notes:
     """What a reader noticed and did about it, once per matter instead of once per line."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Occurrences] = {}
+        self._places: dict[tuple[str, tuple[tuple[str, str], ...]], Occurrences] = {}
 
     def add(self, text: str) -> None:
         """Note something that has no count; the same text is kept once."""
-        self.places(text).count = 1
+        self.places("{text}", text=text).count = 1
 
-    def places(self, text: str) -> Occurrences:
-        """The places of a matter, to add to; its text holds "{count}" and "{places}"."""
-        return self._places.setdefault(text, Occurrences())
+    def places(self, text: str, /, **values: object) -> Occurrences:
+        """The places of a matter, to add to. Its text may hold "{count}", "{total}" and "{places}", "{line|lines}" for
+        a word that depends on the count, and names of `values`, whose braces stay as they are."""
+        matter = text, tuple((name, str(value)) for name, value in values.items())
+        return self._places.setdefault(matter, Occurrences())
 
     def texts(self) -> list[str]:
-        """One line per matter, in the order of their first occurrence, without passwords."""
-        return [
-            redacted(text.replace("{count}", f"{places.count:,}").replace("{places}", str(places)))
-            for text, places in self._places.items()
-            if places.count
-        ]
+        """One line per matter, warnings first, else in the order of their first occurrence, without passwords."""
+        noted = [(text, dict(values), places) for (text, values), places in self._places.items() if places.count]
+        return [redacted(_filled(*one)) for one in sorted(noted, key=lambda one: not one[2].warning)]
+
+
+def _filled(text: str, values: Mapping[str, str], places: Occurrences) -> str:
+    """The text of a matter with its numbers and places."""
+    known = {**values, "count": f"{places.count:,}", "total": f"{places.total:,}", "places": str(places)}
+
+    def fill(slot: re.Match[str]) -> str:
+        one, is_choice, many = slot[1].partition("|")
+        return (one if places.count == 1 else many) if is_choice else known[one]
+
+    return places.warning + _SLOT.sub(fill, text)

@@ -19,6 +19,7 @@ from rfod._io.source import ChainedSource, Source
 from rfod._io.storage import expand_address, files_below, is_address, is_folder, local_path
 from rfod._io.text import UNPACK_ERRORS, FileStream, binary_format, is_workbook, open_bytes, plain_name, unpack
 from rfod._io.typed import SCHEMES, SPREADSHEETS, QuerySource, SpreadsheetSource
+from rfod.exceptions import counted
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".psv", ".dat"), "delimited"),
@@ -176,8 +177,8 @@ def _open_folder(folder: str, options: ReadOptions) -> Source:
     known = [ending for ending in endings if ending in _FORMATS]
     if not known and "" not in endings:
         raise InputError(
-            f"{folder}: no table is in this folder; its {len(files):,} file(s) end in {', '.join(endings[:10])}. "
-            f"Hint: {_READABLE}"
+            f"{folder}: no table is in this folder, only {counted(len(files), 'file')} ending in "
+            f"{', '.join(endings[:10])}. Hint: {_READABLE}"
         )
     if len({COLUMNAR.get(ending, ending) for ending in endings}) > 1:
         raise InputError(

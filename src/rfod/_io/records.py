@@ -1,4 +1,7 @@
-"""JSON objects as rows: one object per line, or one array of objects. Arrow parses blocks of lines where it can."""
+"""JSON objects as rows: one per line, or an array of them, which may be inside of one object.
+
+Arrow parses blocks of lines where it can.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,12 @@ import pyarrow.json as pa_json
 from rfod._io.interface import InputError, ReadOptions
 from rfod._io.source import Block
 from rfod._io.text import BLOCK_BYTES, TextSource
+from rfod._table.table import listed
 
 _BLOCK_LINES = 100_000
 _ARRAY_START = re.compile(r"\s*\[\s*[{\]]")
+_ARRAY_OF_OBJECTS = re.compile(r"\[\s*\{\s*\"")
+_OBJECTS = "a table is one object per line, an array of them, or one object with one array of them."
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _LONGEST_INTEGER = 19  # digits; longer ones are beyond int64, and Python refuses to read those of thousands
@@ -34,7 +40,7 @@ _DECODE_ERRORS = (ValueError, RecursionError)
 
 
 class JsonSource(TextSource):
-    """A file of JSON objects, one per line or all in one array, or stdin.
+    """A file of JSON objects, one per line, all in one array, or all in the one array inside of an object; or stdin.
 
     Lines that hold no object, and what follows the first damage of an array, are left out with a note; they are an
     `InputError` with `strict`, or if they are more than half.
@@ -45,16 +51,18 @@ class JsonSource(TextSource):
         super().__init__(path, options, name)
         self._may_be_array = may_be_array
         self._n_good = 0
-        self._bad = self.notes.places("{count} line(s) left out, because they hold no JSON object: line {places}.")
+        self._bad = self.notes.places("{count} {line|lines} left out, without a JSON object: line {places}.")
 
     def blocks(self) -> Generator[Block, None, None]:
         """The objects as columns; absent fields are missing."""
         is_empty = True
         with self.open_text() as text:
-            start, _ = text.sample()
+            start, whole = text.sample()
             is_array = bool(_ARRAY_START.match(start)) or (self._may_be_array and start.lstrip().startswith("["))
+            held = () if is_array else self._arrays_in_object(start, whole)
+            is_array = is_array or bool(held)
             buffered = io.BufferedReader(text, BLOCK_BYTES)
-            for rows, lines in self._elements(buffered) if is_array else _lines(buffered):
+            for rows, lines in self._elements(buffered, bool(held)) if is_array else _lines(buffered):
                 table = None if is_array else table_of_lines(rows)
                 if table is None:
                     objects = [self._object(row, line) for row, line in zip(rows, lines, strict=True)]
@@ -64,7 +72,8 @@ class JsonSource(TextSource):
                 self._check_share()
                 if table.num_columns:
                     is_empty = False
-                    yield table, np.array(lines, np.int64) if len(lines) == 1 or lines[0] != lines[-1] else None
+                    has_lines = not held and (len(lines) == 1 or lines[0] != lines[-1])
+                    yield table, np.array(lines, np.int64) if has_lines else None
         if is_empty:
             raise InputError(f"{self.name} is empty. Hint: one JSON object per line, or an array of them, is needed.")
 
@@ -91,19 +100,54 @@ class JsonSource(TextSource):
                 f"line {self._bad}. Hint: each line must be one whole JSON object, or the file one array of objects."
             )
 
-    def _elements(self, stream: BinaryIO) -> Iterator[tuple[list[Any], list[int]]]:
+    def _arrays_in_object(self, start: str, whole: bool) -> tuple[str, ...]:
+        """The fields with an array of objects, of a file that is one object; none where it is lines of objects."""
+        start = start.lstrip()
+        if not start.startswith("{"):
+            return ()
+        lines = start.splitlines()
+        try:
+            value, end = _DECODER.raw_decode(start)
+            is_one = whole and not start[end:].strip()
+        except _DECODE_ERRORS:  # also an object that is longer than the sample
+            value, is_one = None, not any(map(_is_object, lines[:2]))
+        if not is_one:
+            return ()
+        members = _members(start)
+        held = tuple(name for name, _, has_objects in members if has_objects)
+        if self.options.fixed_kinds & {name for name, _, _ in members}:  # one row of the table that a model knows
+            return ()
+        if value is None or len(held) == 1 or not any(isinstance(field, list | dict) for field in value.values()):
+            return held
+        if len(lines) > 1:
+            raise InputError(f"{self.name}: {_one_object(held, list(value))}. Hint: {_OBJECTS}")
+        self.notes.add(f"{_one_object(held, list(value))}; read as one row. Hint: {_OBJECTS}")
+        return ()
+
+    def _elements(self, stream: BinaryIO, in_object: bool) -> Iterator[tuple[list[Any], list[int]]]:
         """Blocks of values of an array, and the line on which each begins."""
-        numbered = self._numbered(stream.read().decode())
+        text = stream.read().decode()
+        place = text.index("[") + 1
+        if in_object:
+            members = _members(text)
+            held = [(name, start) for name, start, has_objects in members if has_objects]
+            if len(held) != 1:
+                found = _one_object([name for name, _ in held], [name for name, _, _ in members])
+                raise InputError(f"{self.name}: {found}. Hint: {_OBJECTS}")
+            ((name, place),) = held
+            self.notes.add(f"read the array of objects in the field {name!r} of the one object.")
+            self._check_end(text)
+            place += 1
+        numbered = self._numbered(text, place, in_object)
         while block := list(itertools.islice(numbered, _BLOCK_LINES)):
             yield [value for value, _ in block], [line for _, line in block]
 
-    def _numbered(self, text: str) -> Iterator[tuple[Any, int]]:
-        """The values of an array up to its end, or up to where it is damaged."""
-        place = text.index("[") + 1
+    def _numbered(self, text: str, place: int, in_object: bool) -> Iterator[tuple[Any, int]]:
+        """The values of an array, opened before the place, up to its end, or up to where it is damaged."""
         line, counted = 1, 0
         is_first = True
         while True:
-            place = _BLANKS.match(text, place).end()  # type: ignore[union-attr]
+            place = _after_blanks(text, place)
             line, counted = line + text.count("\n", counted, place), place
             if is_first and text.startswith("]", place):
                 break
@@ -114,20 +158,73 @@ class JsonSource(TextSource):
                 return
             yield value, line
             is_first = False
-            place = _BLANKS.match(text, end).end()  # type: ignore[union-attr]
+            place = _after_blanks(text, end)
             if not text.startswith(",", place):
                 break
             place += 1
         line += text.count("\n", counted, place)
         if not text.startswith("]", place):
             self._note_damage(line, "the array is not closed" if place == len(text) else "no comma between objects")
-        elif text[place + 1 :].strip():
+        elif text[place + 1 :].strip() and not in_object:
             self._note_damage(line, "more text after the end of the array")
+
+    def _check_end(self, text: str) -> None:
+        """Note text behind the one object of a file, which is not read; damage inside is noted where it is read."""
+        end = len(text)
+        with suppress(*_DECODE_ERRORS):
+            end = _DECODER.raw_decode(text, _after_blanks(text, 0))[1]
+        if not text[end:].strip():
+            return
+        line = text.count("\n", 0, _after_blanks(text, end)) + 1
+        if self.options.strict:
+            raise InputError(f"{self.name}, line {line:,}: more text after the end of the object. Hint: {_OBJECTS}")
+        self.notes.add(f"line {line:,}: more text after the end of the object is not read. Hint: {_OBJECTS}")
 
     def _note_damage(self, line: int, reason: str, is_first: bool = False) -> None:
         if self.options.strict or is_first:
             raise InputError(f"{self.name}, line {line:,}: no JSON ({reason}). Hint: is the file whole?")
         self.notes.add(f"the array is damaged at line {line:,} ({reason}); only the objects before it are read.")
+
+
+def _one_object(held: Sequence[str], names: Sequence[str]) -> str:
+    """What is wrong with a file of one object."""
+    if held:
+        return f"the file is one JSON object with several arrays of objects inside ({listed(held)})"
+    return f"the file is one JSON object without an array of several objects inside ({listed(names)})"
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(_DECODER.decode(line), dict)
+    except _DECODE_ERRORS:
+        return False
+
+
+def _members(text: str) -> list[tuple[str, int, bool]]:
+    """The fields of the object that the text begins with, up to where it is cut off or damaged: their names, where
+    their values begin, and whether these are arrays of several objects."""
+    members: list[tuple[str, int, bool]] = []
+    place = text.index("{")
+    while not members or text.startswith(",", place):
+        try:
+            name, place = _DECODER.raw_decode(text, _after_blanks(text, place + 1))
+            place = _after_blanks(text, place)
+            if not isinstance(name, str) or not text.startswith(":", place):
+                break
+            place = _after_blanks(text, place + 1)
+            members.append((name, place, _ARRAY_OF_OBJECTS.match(text, place) is not None))
+            value, end = _DECODER.raw_decode(text, place)
+            place = _after_blanks(text, end)
+            is_array = isinstance(value, list) and len(value) > 1
+            has_objects = is_array and all(isinstance(field, dict) and field for field in value)
+            members[-1] = (*members[-1][:2], has_objects)
+        except _DECODE_ERRORS:
+            break
+    return members
+
+
+def _after_blanks(text: str, place: int) -> int:
+    return _BLANKS.match(text, place).end()  # type: ignore[union-attr]
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[list[bytes], list[int]]]:

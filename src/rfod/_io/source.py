@@ -20,6 +20,8 @@ from rfod._table.table import Table, open_table
 from rfod._table.values import family
 from rfod.params import KINDS
 
+_LATE_FIELDS = "{count} {field|fields} that the first rows lack left out: {places}."
+
 Lines = NDArray[np.int64]
 Block = tuple[pa.Table, Lines | None]
 """Some consecutive rows as a reader parses them, and the line of each row in its text file, from 1."""
@@ -94,8 +96,10 @@ class Planner:
                 f"{self._n_odd[name]:,} of {self._n_present[name]:,} values. Hint: {way_out}"
             )
         noted = self.notes.places(
-            f"column {name!r}: {{count}} value(s) are no {noun} and count as missing: {{places}}. "
-            f"Hint: --type {name!r}=categorical reads the column as text."
+            "column {name}: {count} {value is|values are} no {noun} and {counts|count} as missing: {places}. "
+            "Hint: --type {name}=categorical reads the column as text.",
+            name=repr(name),
+            noun=noun,
         )
         for value, place in zip(values, places, strict=True):
             noted.add(f"{value[:40]!r}" + (f" ({place[2:]})" if place else ""))
@@ -170,7 +174,7 @@ class Source:
                     table = table.select(options.pick(table.column_names))
                 else:
                     for name in (name for name in table.column_names if name not in known):
-                        self.notes.places("{count} field(s) that the first rows lack left out: {places}.").add(name)
+                        self.notes.places(_LATE_FIELDS).add(name)
                         known.add(name)
                     table = _as_before(table, schema)
                 texts = None

@@ -229,7 +229,7 @@ class Utf8Stream(ChunkStream):
         for block in itertools.chain(blocks, [None]):
             data = self._convert(block or b"", is_last=block is None)
             if b"\0" in data:
-                self._notes.places("{count} NUL byte(s) removed.").add(None, data.count(b"\0"))
+                self._notes.places("{count} NUL {byte|bytes} removed.").add(None, data.count(b"\0"))
                 data = data.replace(b"\0", b"")
             self._n_lines += _n_breaks(data)
             if data:
@@ -274,8 +274,9 @@ class Utf8Stream(ChunkStream):
     def _without_marks(self, text: str) -> str:
         """The text with U+FFFD for each byte that could not be decoded, which is noted."""
         places = self._notes.places(
-            f"{{count}} byte(s) that are no {self._encoding.upper()} read as '\ufffd': line {{places}}. "
-            "Hint: --encoding names another encoding."
+            "{count} {byte that is|bytes that are} no {encoding} read as '\ufffd': line {places}. "
+            "Hint: --encoding names another encoding.",
+            encoding=self._encoding.upper(),
         )
         starts = [found.start() for found in _MARKED.finditer(text)]
         for start in starts[:EXAMPLES]:

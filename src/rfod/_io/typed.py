@@ -172,14 +172,17 @@ class SpreadsheetSource(Source):
         with open_bytes(self._path) as stream, _read_errors(self.name):
             data = io.BytesIO(unpack(stream).read())
             with self._calamine.CalamineWorkbook.from_filelike(data) as workbook:
-                sheet = workbook.get_sheet_by_name(self._choose(workbook))
+                chosen, others = self._choose(workbook)
+                sheet = workbook.get_sheet_by_name(chosen)
                 cells = [] if sheet.start is None else enumerate(sheet.iter_rows(), start=1)
                 rows = {number: row for number, row in cells if any(map(_is_present, row))}
         if not rows:
-            raise InputError(f"{self.name}: the sheet is empty. Hint: --sheet names another one.")
+            raise self._no_rows(f"the sheet {chosen!r} is empty", others)
         header = [""] * len(next(iter(rows.values())))
         if has_header := self.options.header is not False:
             header = [_text(cell) for cell in rows.pop(next(iter(rows)))]
+            if not rows:
+                raise self._no_rows(f"the sheet {chosen!r} has a header alone: the table has no rows", others)
         for before, number in itertools.pairwise(rows):
             for empty in range(before + 1, number):
                 self.notes.places(EMPTY_LINES).add(f"{empty:,}")
@@ -199,29 +202,38 @@ class SpreadsheetSource(Source):
         self.n_rows = table.num_rows
         yield table, lines
 
-    def _choose(self, workbook: Any) -> str:
-        """The name of the wanted sheet; otherwise of the first one that is visible and no chart."""
+    def _no_rows(self, what: str, others: Sequence[str]) -> InputError:
+        """The error for a sheet without a table, with the other sheets of its workbook."""
+        hint = f"other sheets are {_some(others)}; --sheet names one." if others else "the workbook has no other sheet."
+        return InputError(f"{self.name}: {what}. Hint: {hint}")
+
+    def _choose(self, workbook: Any) -> tuple[str, list[str]]:
+        """The name of the wanted sheet, otherwise of the first one that is visible and no chart; and of the others."""
         kinds, visible = self._calamine.SheetTypeEnum, self._calamine.SheetVisibleEnum.Visible
         sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == kinds.WorkSheet]
         names = [sheet.name for sheet in sheets]
-        listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
         wanted = self.options.sheet
         if not sheets:
             raise InputError(f"{self.name}: the workbook has no sheet with cells. Hint: charts are not read.")
-        if wanted in names:
-            return str(wanted)
-        if wanted is not None:
-            if wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(names):
-                return str(names[int(wanted[:9]) - 1])
-            raise InputError(f"{self.name}: there is no sheet {wanted!r}. Hint: the sheets are {listed}.")
-        chosen = next((sheet.name for sheet in sheets if sheet.visible == visible), names[0])
-        others = [repr(name) for name in names if name != chosen]
-        if others:
+        if wanted is None:
+            chosen = next((sheet.name for sheet in sheets if sheet.visible == visible), names[0])
+        elif wanted in names:
+            chosen = wanted
+        elif wanted.isascii() and wanted.isdigit() and 0 < int(wanted[:9]) <= len(names):
+            chosen = names[int(wanted[:9]) - 1]
+        else:
+            raise InputError(f"{self.name}: there is no sheet {wanted!r}. Hint: the sheets are {_some(names)}.")
+        others = [name for name in names if name != chosen]
+        if others and wanted is None:
             self.notes.add(
-                f"read the sheet {chosen!r}; there are others: {', '.join(others[:10])}"
-                f"{', ...' if len(others) > 10 else ''}. Hint: --sheet names one of them."
+                f"read the sheet {chosen!r}; there are others: {_some(others)}. Hint: --sheet names one of them."
             )
-        return str(chosen)
+        return chosen, others
+
+
+def _some(names: Sequence[str]) -> str:
+    """Up to ten quoted names."""
+    return ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
 def _is_present(cell: Cell) -> bool:

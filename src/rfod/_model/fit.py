@@ -82,11 +82,17 @@ class Prepared:
 
 
 def prepare(
-    table: Table, column_types: Mapping[str, str] | None, params: Params, seed: int, executor: Executor
+    table: Table,
+    column_types: Mapping[str, str] | None,
+    params: Params,
+    seed: int,
+    executor: Executor,
+    judges_cells: bool = False,
 ) -> Prepared:
-    """Infer the schema of a table, encode and bin its columns, and choose what predicts each of them."""
+    """Infer the schema of a table, encode and bin its columns, and choose what predicts each of them. `judges_cells`
+    is for `infer_schema`."""
     check_size(table.n_rows, params)
-    schema = infer_schema(table, column_types)
+    schema = infer_schema(table, column_types, judges_cells=judges_cells)
     # kernels are compiled for writable arrays only; a view of the caller's table is copied
     encoded = [np.require(encode_column(table, column), requirements=["C", "W"]) for column in schema.columns]
     features = fit_features(schema, encoded, params.max_bins, seed)

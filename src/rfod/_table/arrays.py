@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rfod.exceptions import SchemaError
+from rfod.exceptions import SchemaError, counted
 
 
 def refuse_complex(dtype: np.dtype[Any], name: str | None = None) -> None:
@@ -135,8 +135,8 @@ def _datetimes(values: NDArray[np.object_], name: str) -> pa.Array:
     with_zone = sum(isinstance(value, dt.datetime) and value.tzinfo is not None for value in present)
     if 0 < with_zone < len(present):
         raise SchemaError(
-            f"Column {name!r} holds {with_zone} date(s) with a time zone and {len(present) - with_zone} without, "
-            f"for example {_examples(values)}.\nHint: give all of them a time zone, or none."
+            f"Column {name!r} holds {counted(with_zone, 'date')} with a time zone and {len(present) - with_zone} "
+            f"without, for example {_examples(values)}.\nHint: give all of them a time zone, or none."
         )
     moments = [value if isinstance(value, dt.datetime) else _midnight(value) for value in values]
     return pa.array(moments, pa.timestamp("us", tz="UTC" if with_zone else None), from_pandas=True)

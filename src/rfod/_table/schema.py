@@ -35,7 +35,15 @@ from rfod._table.kinds.categorical import Categorical
 from rfod._table.kinds.numeric import find_decimal
 from rfod._table.table import Table, listed
 from rfod._table.values import count_merged, family, plain, value_type
-from rfod.exceptions import ColumnMismatchError, ColumnWarning, SchemaError, did_you_mean, nearest_name, warn_caller
+from rfod.exceptions import (
+    ColumnMismatchError,
+    ColumnWarning,
+    SchemaError,
+    counted,
+    did_you_mean,
+    nearest_name,
+    warn_caller,
+)
 from rfod.params import KINDS
 
 __all__ = ["Column", "LeftOut", "Schema", "infer_schema", "match_columns"]
@@ -48,13 +56,14 @@ _CODE_NAME = re.compile(
     r"(?i:(^|[^a-z])(zip|post(al|code)?|plz|phone|tel|fax|fips|geoid|ssn|ein|npi|isbn|sic|naics|code|cd|account|acct|provider|"
     r"licen[cs]e|permit|parcel|district|tract|number|num|no|id)([^a-z]|code|$))|[a-z](Zip|Phone|Fax|Code|No|Number|Id|ID)$"
 )
-_IDENTIFIER_NAME = re.compile(
+IDENTIFIER_NAME = re.compile(
     r"(?i:(.*[_\-. ])?(id|uuid|guid|key|index|rowid|row_?(id|number|nr|no)|pk))|.*[a-z](Id|ID)|Unnamed: 0"
 )
 
 
-def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) -> Schema:
-    """Decide for each column what it is, or take the caller's word for it.
+def infer_schema(table: Table, column_types: Mapping[str, str] | None = None, *, judges_cells: bool = False) -> Schema:
+    """Decide for each column what it is, or take the caller's word for it. With `judges_cells`, other evidence than the
+    model judges cells of the columns that it leaves out, which the warning then says.
 
     Warns once (`ColumnWarning`) about all columns that a guess leaves out, text that does not parse, and different
     numbers that become the same float.
@@ -79,7 +88,7 @@ def infer_schema(table: Table, column_types: Mapping[str, str] | None = None) ->
     left_out = {name: reason for name in table.names if (reason := skipped.get(name) or guessed.get(name))}
     if len(columns) < 2:
         raise SchemaError(_too_few_message(table, columns, left_out))
-    lines = [*_added_lines(tuple(added)), *_left_out_lines(guessed), *_value_lines(learned.values())]
+    lines = [*_added_lines(tuple(added)), *_left_out_lines(guessed, judges_cells), *_value_lines(learned.values())]
     lines += [remark for column in learned.values() if column.sample for remark in column.sample.remarks]
     if lines:
         warn_caller("\n".join(lines), ColumnWarning)
@@ -103,7 +112,7 @@ def _check_overrides(table: Table, overrides: Mapping[str, str]) -> None:
     unknown = [name for name in overrides if name not in table.names]
     if unknown:
         raise SchemaError(
-            f"column_types names {len(unknown)} column(s) that the table does not have: {listed(unknown)}."
+            f"column_types names {counted(len(unknown), 'column')} that the table does not have: {listed(unknown)}."
             + (_did_you_mean(unknown, table.names) or f"\nHint: the columns are {listed(table.names)}.")
         )
     choices = (*KINDS, *ORDERS, *_LEFT_OUT)
@@ -270,7 +279,7 @@ def _is_identifier(name: str, column: pa.ChunkedArray, has_names: bool) -> bool:
     if len(column) < _MIN_ROWS_TO_COUNT or column.null_count:
         return False
     values = column.to_numpy()
-    named = has_names and _IDENTIFIER_NAME.fullmatch(name) is not None
+    named = has_names and IDENTIFIER_NAME.fullmatch(name) is not None
     ascending = bool((values[1:] > values[:-1]).all())
     if ascending or bool((values[1:] < values[:-1]).all()):
         steps = np.diff(values if ascending else values[::-1])
@@ -304,14 +313,30 @@ def _added_lines(names: Sequence[str]) -> Iterable[str]:
         yield f"Two columns are needed. As categories, though hardly a value repeats: {listed(names)}."
 
 
-def _left_out_lines(left_out: Mapping[str, LeftOut]) -> Iterable[str]:
+_REASON_WORDS: dict[LeftOut, tuple[str, str]] = {
+    "identifier": ("looks like an identifier", "look like identifiers"),
+    "text": ("looks like free text", "look like free text"),
+    "empty": ("has no finite values", "have no finite values"),
+}
+
+
+def _reason_words(reason: LeftOut, names: Sequence[str]) -> str:
+    """Why these columns are left out."""
+    how_many = f" ({len(names):,} columns)" if len(names) > 5 else ""
+    return f"{listed(names)}{how_many} {_REASON_WORDS[reason][len(names) > 1]}"
+
+
+def _left_out_lines(left_out: Mapping[str, LeftOut], judges_cells: bool) -> Iterable[str]:
     """All columns that a guess leaves out."""
     if not left_out:
         return
-    words = {"identifier": "look like identifiers", "text": "look like free text", "empty": "have no finite values"}
-    parts = [f"{len(names)} {words[reason]} ({listed(names)})" for reason, names in _by_reason(left_out).items()]
-    yield f"{len(left_out)} column(s) are left out of the model: {'; '.join(parts)}."
+    parts = [_reason_words(reason, names) for reason, names in _by_reason(left_out).items()]
+    is_one = len(left_out) == 1
+    text = f"{counted(len(left_out), 'column')} {'is' if is_one else 'are'} left out of the model: {'; '.join(parts)}."
     named = next((name for name, reason in left_out.items() if reason != "empty"), None)
+    if judges_cells and named is not None:
+        text += f" {'Its' if is_one else 'Their'} cells are judged by form, spelling and votes only."
+    yield text
     if named is not None:
         yield f"Hint: to use one, say what it is: column_types={{{named!r}: 'categorical'}}; to silence this, 'ignore'."
     else:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rfod._table.arrays import arrow_from_array, arrow_from_objects, refuse_complex
-from rfod.exceptions import SchemaError, did_you_mean
+from rfod.exceptions import SchemaError, counted, did_you_mean
 
 if TYPE_CHECKING:
     from rfod._table.kinds.base import ColumnFormat
@@ -223,7 +223,7 @@ def _refuse_duplicates(names: Iterable[Any]) -> None:
     repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
     if repeated:
         raise SchemaError(
-            f"{len(repeated)} column name(s) occur more than once: {listed(repeated)}.\n"
+            f"{counted(len(repeated), 'column name')} more than once: {listed(repeated)}.\n"
             "Hint: rename them, so that each column has a name of its own."
         )
 
