@@ -47,7 +47,7 @@ GOVERNMENT = ("dependency", "outlier", "typo", "mixed")
 WEIGHTS = {"package": 1.0, "everyday": 50.0, "real": 4.0} | dict.fromkeys(GOVERNMENT, 20.0)  # when heads are learned
 CALIBRATION_WEIGHTS = {"package": 1.0, "everyday": 4.0, "real": 2.0} | dict.fromkeys(GOVERNMENT, 3.0)
 QUIET = ("clean", "light")  # versions that count more: most tables that people scan are nearly clean
-QUIET_WEIGHT, QUIET_CALIBRATION = 2.0, 4.0  # times as much when heads are learned, and in the calibration
+QUIET_WEIGHT, QUIET_CALIBRATION = 2.0, 3.0  # times as much when heads are learned, and in the calibration
 _SHARED: dict[str, Any] = {}  # what forked processes read
 
 
