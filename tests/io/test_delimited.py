@@ -166,6 +166,46 @@ def test_dates_that_could_be_either_stay_text(tmp_path: Path, dates: list[str]) 
     assert "--type 'when'=dmy" in notes[0]
 
 
+def dates(n_day_first: int, n_month_first: int) -> str:
+    """Lines with dates that tell the order of day and month, and as many that do not."""
+    days = [f"{13 + n % 16}/{1 + n % 12:02d}/2024" for n in range(n_day_first)]
+    days += [f"{1 + n % 12:02d}/{13 + n % 16}/2024" for n in range(n_month_first)]
+    days += [f"{1 + n % 12:02d}/{1 + n % 9:02d}/2024" for n in range(len(days))]
+    return "n,when\n" + "".join(f"{n % 7},{day}\n" for n, day in enumerate(days))
+
+
+@pytest.mark.parametrize(("n_most", "n_few"), [(49, 1), (98, 2), (20, 0), (3, 0)])
+def test_a_few_dates_in_another_order_do_not_cost_the_column(tmp_path: Path, n_most: int, n_few: int) -> None:
+    table, notes = read_text(tmp_path, dates(n_most, n_few))
+    when = table.column("when").to_pylist()
+    assert [row for row, day in enumerate(when) if day is None] == list(range(n_most, n_most + n_few))
+    assert when[0] == dt.date(2024, 1, 13)
+    word = "value is" if n_few == 1 else "values are"
+    told = f"column 'when': {n_few} {word} no date with the day first and count{'s' if n_few == 1 else ''} as missing: "
+    assert [note.startswith(f"{told}'01/13/2024' (line {n_most + 2})") for note in notes] == [True] * bool(n_few)
+    lines = dates(n_few, n_most)
+    table, notes = read_text(tmp_path, lines)
+    assert table.column("when")[n_few].as_py() == dt.date(2024, 1, 13)
+    assert len(notes) == bool(n_few)
+
+
+@pytest.mark.parametrize(("n_most", "n_few"), [(48, 1), (18, 1), (1, 1), (40, 30)])
+def test_dates_in_two_orders_stay_text_and_an_example_of_each_is_named(tmp_path: Path, n_most: int, n_few: int) -> None:
+    table, notes = read_text(tmp_path, dates(n_most, n_few))
+    assert pa.types.is_large_string(table.schema.field("when").type)
+    assert notes == [
+        "column 'when' holds dates of which some put the day first, as '13/01/2024' (line 2), and some the month, as "
+        f"'01/13/2024' (line {n_most + 2}); read as text. Hint: --type 'when'=dmy or --type 'when'=mdy says which "
+        "comes first."
+    ]
+
+
+def test_a_date_that_is_none_in_either_order_tells_nothing(tmp_path: Path) -> None:
+    table, notes = read_text(tmp_path, dates(5, 0) + "1,14/15/2024\n")
+    assert table.column("when").null_count == 1
+    assert "'14/15/2024' (line 12)" in notes[0]
+
+
 def test_a_comma_that_could_be_either_is_said(tmp_path: Path) -> None:
     text = "a;b\n1,234;x\n5,678;y\n"
     table, notes = read_text(tmp_path, text)

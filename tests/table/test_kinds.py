@@ -289,3 +289,12 @@ def test_lengths_of_time_in_a_file(tmp_path):
     assert encode_column(table, column)[:2].tolist() == [1800.0, 5400.0]
     assert cell_text(column, table, np.array([8, 9])) == ["1:30", "soon"]
     assert "'soon' (line 11)" in source.notes.texts()[0]
+
+
+def test_one_date_in_another_order_is_a_value_that_does_not_parse():
+    days = [f"{13 + n % 16}/{1 + n % 12:02d}/2024" for n in range(60)]
+    days[7] = "05/28/2024"
+    table = open_table(pd.DataFrame({"when": days, "n": [n % 7 for n in range(60)], "m": [n % 5 for n in range(60)]}))
+    with pytest.warns(ColumnWarning, match=r"1 of 'when' \(as datetime\), for example '05/28/2024'"):
+        column = infer_schema(table).columns[0]
+    assert (column.name, column.kind, column.order, column.n_missing) == ("when", "datetime", "dmy", 1)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from rfod._table.table import Table, open_table
 from rfod._table.values import family
 from rfod.params import KINDS
 
+_ORDER_WORDS = {"dmy": " with the day first", "mdy": " with the month first"}
 _LATE_FIELDS = "{count} {field|fields} that the first rows lack left out: {places}."
 
 Lines = NDArray[np.int64]
@@ -49,12 +51,17 @@ class Planner:
         if self.readings is None:
             samples = {name: sample_values(column) for name, column in texts.items()}
             decimal = self.decimal or find_decimal(samples.values())
-            self.readings = {name: self._decide(name, values, decimal) for name, values in samples.items()}
+            self.readings = {
+                name: self._decide(name, values, decimal, partial(_place_of, texts[name], lines))
+                for name, values in samples.items()
+            }
         read = {name: self._read(name, column, lines) for name, column in texts.items()}
         parsed = [name for name in texts if self.readings.get(name) is not None]
         return pa.table({name: read.get(name, table.column(name)) for name in table.column_names}), table.select(parsed)
 
-    def _decide(self, name: str, values: pa.ChunkedArray, decimal: str) -> ColumnFormat | None:
+    def _decide(
+        self, name: str, values: pa.ChunkedArray, decimal: str, place_of: Callable[[str], str]
+    ) -> ColumnFormat | None:
         """By what the caller says; otherwise by what nearly all values are."""
         given = self.kinds.get(name)
         if isinstance(given, ColumnFormat):
@@ -62,7 +69,15 @@ class Planner:
         given = "numeric" if given == "number" else given
         if given not in (None, *KINDS, *ORDERS):
             return None
-        sample = TextSample(name, values, decimal, self.decimal is not None, given, way="--type {name!r}={kind}")
+        sample = TextSample(
+            name,
+            values,
+            decimal,
+            self.decimal is not None,
+            given,
+            way="--type {name!r}={kind}",
+            place_of=place_of,
+        )
         reading = find_reading(sample)
         for remark in sample.remarks:
             self.notes.add(remark)
@@ -77,7 +92,8 @@ class Planner:
         self._n_present[name] += len(texts) - texts.null_count
         if read.null_count > texts.null_count:
             odd = np.flatnonzero(pc.and_(read.is_null(), texts.is_valid()).to_numpy())
-            self._note_odd(name, kind_of(reading.kind).noun, texts, odd, lines)
+            noun = kind_of(reading.kind).noun + _ORDER_WORDS.get(reading.order, "")
+            self._note_odd(name, noun, texts, odd, lines)
         return read
 
     def _note_odd(self, name: str, noun: str, texts: pa.ChunkedArray, odd: Lines, lines: Lines | None) -> None:
@@ -104,6 +120,12 @@ class Planner:
         for value, place in zip(values, places, strict=True):
             noted.add(f"{value[:40]!r}" + (f" ({place[2:]})" if place else ""))
         noted.add(None, len(odd) - len(values))
+
+
+def _place_of(texts: pa.ChunkedArray, lines: Lines | None, value: str) -> str:
+    """The line of the first such text."""
+    row = -1 if lines is None else pc.index(pc.utf8_trim_whitespace(texts), value).as_py()
+    return "" if lines is None or row < 0 else f"line {lines[row]:,}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -78,11 +79,19 @@ class TextSample:
     """What the caller should know about the decision."""
     way: str = "column_types={{{name!r}: {kind!r}}}"
     """How the caller chooses a kind."""
+    place_of: Callable[[str], str] | None = None
+    """The first place of a value, where there are lines."""
 
     @property
     def order(self) -> str:
         """Of dates, if the caller gives it."""
         return self.given if self.given in ORDERS else ""
+
+    def example(self, values: pa.ChunkedArray, picked: NDArray[np.bool_]) -> str:
+        """The first of some values that is picked, quoted, with its place."""
+        value = values[int(np.argmax(picked))].as_py()
+        place = self.place_of(value) if self.place_of is not None else ""
+        return f"{value[:40]!r}" + (f" ({place})" if place else "")
 
     def way_to(self, kind: str) -> str:
         """How the caller chooses the kind for this column."""

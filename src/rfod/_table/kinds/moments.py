@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rfod._table.kinds.base import MOSTLY, ColumnFormat, ColumnKind, TextSample, matches
+from rfod._table.kinds.base import MOSTLY, ORDERS, ColumnFormat, ColumnKind, TextSample, matches
 from rfod._table.values import SECONDS_PER_DAY, TICKS_PER_SECOND, Category, by_distinct, parse_arrow_type
 
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, the dates that every library can show
 _LONGEST_SECONDS = 8.6e13  # of Python's timedelta
+_LEAST_TELLING, _AGREEING = 20, 0.98  # dates that tell the order of day and month, and share of them that agree
 _EPOCH_LIMIT = 9e11  # seconds; some 28,000 years, where Arrow's calendar still works
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -109,16 +110,9 @@ class Datetime(_Temporal):
         order = sample.order
         slashed = sample.values.filter(matches(sample.values, _SLASHED))
         if not order and len(slashed):
-            parts = pc.extract_regex(slashed, _SLASHED).combine_chunks()
-            first, second = (pc.max(parts.field(part).cast(pa.int64())).as_py() for part in ("a", "b"))
-            if (first > 12) == (second > 12):
-                why = "some put the day first and some the month" if first > 12 else "day and month could be either"
-                sample.remarks.append(
-                    f"column {sample.name!r} holds dates like {slashed[0].as_py()!r} where {why}; read as text. "
-                    f"Hint: {sample.way_to('dmy')} or {sample.way_to('mdy')} says which comes first."
-                )
+            order = _order(slashed, sample)
+            if not order:
                 return None
-            order = "dmy" if first > 12 else "mdy"
         arrow_type = "date32[day]"
         if not len(sample.values) or sample.has(_HAS_CLOCK):
             arrow_type = "timestamp[us, tz=UTC]" if sample.has(_HAS_ZONE) else "timestamp[us]"
@@ -144,6 +138,32 @@ class Datetime(_Temporal):
             days = pc.floor_temporal(moments, unit="day")
             return pc.if_else(pc.equal(days, moments), days, pa.scalar(None, days.type)).cast(arrow_type)
         return pc.assume_timezone(moments, "UTC") if arrow_type.tz else moments
+
+
+def _order(slashed: pa.ChunkedArray, sample: TextSample) -> str:
+    """Whether dates with slashes put the day or the month first, by those that tell; "" where that is remarked on.
+
+    Of many that tell, a few may tell otherwise: these do not parse."""
+    parts = pc.extract_regex(slashed, _SLASHED).combine_chunks()
+    is_late = [np.asarray(pc.greater(parts.field(part).cast(pa.int64()), 12)) for part in ("a", "b")]
+    tells = {"dmy": is_late[0] & ~is_late[1], "mdy": is_late[1] & ~is_late[0]}
+    counts = {order: int(which.sum()) for order, which in tells.items()}
+    order = max(counts, key=lambda name: counts[name])
+    n_telling = sum(counts.values())
+    if counts[order] and (
+        counts[order] == n_telling or (n_telling >= _LEAST_TELLING and counts[order] >= _AGREEING * n_telling)
+    ):
+        return order
+    if n_telling:
+        day, month = (sample.example(slashed, tells[which]) for which in ORDERS)
+        why = f"holds dates of which some put the day first, as {day}, and some the month, as {month}"
+    else:
+        why = f"holds dates like {slashed[0].as_py()!r} where day and month could be either"
+    sample.remarks.append(
+        f"column {sample.name!r} {why}; read as text. "
+        f"Hint: {sample.way_to('dmy')} or {sample.way_to('mdy')} says which comes first."
+    )
+    return ""
 
 
 class Time(_Temporal):
