@@ -31,6 +31,7 @@ from benchmarks.decision.extract import file_of, make_files, scanned
 from benchmarks.decision.train import (
     CALIBRATION_WEIGHTS,
     QUIET_CALIBRATION,
+    WEIGHTS,
     as_arrays,
     calibrated,
     folds_of,
@@ -143,7 +144,7 @@ class Version:
     @property
     def weight(self) -> float:
         """What each of its proposals counts in learning."""
-        return weight_of(self.record, CALIBRATION_WEIGHTS) * 40 / max(100.0, len(self.right)) ** 0.5
+        return weight_of(self.record, WEIGHTS) * 40 / max(100.0, len(self.right)) ** 0.5
 
     def best(self, chance: NDArray[Any]) -> NDArray[np.intp]:
         """The likeliest proposal of each cell."""
