@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,7 @@ _SMALL = 1e-3  # of a probability
 LEAST_FITNESS = 1_000.0
 _RULE_PLACE = {"sum": 0, "equal": 0, "order": 1, "unique": 2, "contains": 3}
 KEPT_CELLS = 250_000  # whose inputs are held ready: about 350 bytes each
+SMALL_TABLE = 1_000_000  # cells of a table of which votes and the order of rows are kept between two looks at a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,7 @@ class CellInputs:
         self._profile, self._written, self._judged = profile, written, judged
         self._kept: dict[int, ColumnInputs] = {}
         self._n_kept = 0
+        self._kept_votes: dict[int, Votes] = {}
         self._last: tuple[int, ColumnInputs] | None = None
 
     def column(self, c: int) -> ColumnInputs:
@@ -162,14 +164,27 @@ class CellInputs:
         return ColumnInputs(np.arange(len(judged)), values, places, spelling.words, votes)
 
     def _votes(self, c: int) -> Votes:
+        """Votes on a column: those that the cross counts were made from, once, where they were kept."""
+        kept = self._kept_votes.pop(c, None)
+        return self._count_votes(c) if kept is None else kept
+
+    def _count_votes(self, c: int) -> Votes:
         top_share = float(self._profile.columns[c].facts[FACTS.index("top_share")])
         determinants = self._profile.determinants[c]
         return vote_inputs(determinants, self._written.columns, c, top_share, self._judged.is_own)
 
     @cached_property
     def _cross_counts(self) -> NDArray[np.unsignedinteger[Any]]:
-        votes = (self._votes(c) for c in range(len(self._written.columns)))
-        return cross_counts(self._profile.determinants, votes, len(self._judged))
+        return cross_counts(self._profile.determinants, self._all_votes(), len(self._judged))
+
+    def _all_votes(self) -> Iterator[Votes]:
+        """Votes on the columns, one after the other; those of a small table are kept for their inputs."""
+        n_columns = len(self._written.columns)
+        for c in range(n_columns):
+            votes = self._count_votes(c)
+            if n_columns * len(self._judged) <= SMALL_TABLE:
+                self._kept_votes[c] = votes
+            yield votes
 
     @cached_property
     def _broken(self) -> dict[Regularity, NDArray[np.bool_]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from rfod._decisions.settled import shifted
 from rfod._evidence.collect import Collected, collect
 from rfod._evidence.context import Suspicion, column_order
 from rfod._evidence.decision import LearnedDecision, load_decision, screened_rows
-from rfod._evidence.inputs import GROUPS, ColumnInputs, group_of
+from rfod._evidence.inputs import GROUPS, SMALL_TABLE, ColumnInputs, group_of
 from rfod._evidence.proposals import OF_OTHER_COLUMNS
 from rfod._evidence.reasons import Reason, reasons_of
 from rfod._evidence.regularities import Regularity
@@ -32,6 +32,8 @@ MIN_REASON_SHARE = 0.25  # of what the strongest evidence adds to the log-odds, 
 MIN_REASON_ODDS = 0.3  # log-odds that the strongest evidence counts as at least
 MAX_REASONS = 2  # of a sentence; `evidence` names all
 HIDDEN = "hidden"
+Order = NDArray[np.float32]
+"""(rows, ORDER_INPUTS) of a column."""
 MOST_AT_ONCE = 1_000_000  # cells whose inputs several threads make at the same time: about 500 bytes each
 
 
@@ -103,6 +105,7 @@ class CellProbabilities:
 
     def __init__(self, judged: JudgedTable, table: Table, *, decision: LearnedDecision | None = None) -> None:
         self._judged, self._table, self._given = judged, table, decision
+        self._orders: dict[int, Order] = {}
 
     @cached_property
     def decision(self) -> LearnedDecision:
@@ -133,7 +136,9 @@ class CellProbabilities:
         inputs.prepare()
         handles = [self.collected, self._judged.is_own, self.decision]
         results = self.threads.map(_judge_column, range(len(found)), handles)
-        for c, (chance, screened) in enumerate(results):
+        for c, (chance, screened, order) in enumerate(results):
+            if order is not None and found.size <= SMALL_TABLE:
+                self._orders[c] = order
             outcome = self._judged.settled.outcomes.get(self.names[c])
             found[c] = chance if outcome is None else np.where(np.isnan(outcome), chance, outcome)
             inputs.keep(c, screened)
@@ -146,7 +151,7 @@ class CellProbabilities:
             return np.stack([self._as_decided(c, chance) for c, chance in enumerate(self.first)], axis=1)
         first = self.first
         found = np.empty_like(first)
-        handles = [self.collected, Suspicion(first), first, self.decision]
+        handles = [self.collected, Suspicion(first), first, self._orders, self.decision]
         results = self.threads.map(_judge_in_context, range(len(first)), handles)
         for c, chance in enumerate(results):
             found[c] = self._as_decided(c, chance)
@@ -241,19 +246,26 @@ class CellProbabilities:
         return [group for group in order if falls[group] >= MIN_REASON_SHARE * strongest] or order[:1]
 
 
-def _judge_column(c: int, collected: Collected, is_own: bool, decision: LearnedDecision) -> tuple[Floats, ColumnInputs]:
-    """First probabilities of a column, and its cells that are looked at further."""
+def _judge_column(
+    c: int, collected: Collected, is_own: bool, decision: LearnedDecision
+) -> tuple[Floats, ColumnInputs, Order | None]:
+    """First probabilities of a column, its cells that are looked at further, and what the order of rows says."""
     made = collected.inputs.make(c)
     chance = decision.first(made.values)
     order = column_order(collected.written, c) if is_own else None
-    return chance, made.take(screened_rows(chance, order))
+    return chance, made.take(screened_rows(chance, order)), order
 
 
 def _judge_in_context(
-    c: int, collected: Collected, suspicion: Suspicion, first: Floats, decision: LearnedDecision
+    c: int,
+    collected: Collected,
+    suspicion: Suspicion,
+    first: Floats,
+    orders: Mapping[int, Order],
+    decision: LearnedDecision,
 ) -> Floats:
     """Probabilities of a column with the context of the table."""
-    order = column_order(collected.written, c)
+    order = orders[c] if c in orders else column_order(collected.written, c)
     context = suspicion.inputs(c, collected.written.columns[c].codes)
     return decision.in_context(c, first[c], order, context, lambda c, rows: collected.inputs.cells(c, rows).values)
 
