@@ -44,8 +44,8 @@ from benchmarks.decision.train import (
 from rfod._evidence.decision import LearnedDecision, load_decision
 from rfod._evidence.repair import FIELDS, NEVER_FALLING, NEVER_RISING, REPAIR_INPUTS, REPAIRED_FROM
 from rfod._evidence.wrong_cells import CellProbabilities
-from rfod._findings.changes import SURE
 from rfod._forest.boosted import BoostedTrees
+from rfod.params import SURE
 
 VERSION = "2"
 MOST_CELLS = 4_000  # of a version, drawn at random where there are more

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rfod._decisions.decisions import Decided
 from rfod._decisions.settled import SettledCells
 from rfod._evidence.wrong_cells import WORTH_A_CHECK, WRONG, CellProbabilities, WrongCell
-from rfod._findings.changes import CHANGE_FIELDS, SURE, Change, change_arrays, find_changes, with_changes
+from rfod._findings.changes import CHANGE_FIELDS, Change, change_arrays, find_changes, with_changes
 from rfod._findings.explanations import Explainer, RowExplanation
 from rfod._findings.findings import DEFAULT_FDR, FIELDS, Findings, Picked, Positions, RowLabels, Rule, pick_rows
 from rfod._findings.notebook import findings_html
@@ -34,6 +34,7 @@ from rfod._model.scores import benjamini_hochberg
 from rfod._table.encode import decode_column
 from rfod._table.table import Table, check_columns
 from rfod.exceptions import ParameterError
+from rfod.params import SURE
 
 Floats = NDArray[np.float64]
 

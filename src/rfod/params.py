@@ -40,6 +40,7 @@ node, leaves of one row, all rows per tree, plain R². docs/design.md lists what
 SCAN_TRIM = 0.1
 SCAN_SAMPLE_ROWS = 200_000  # a file with more rows is not held in memory by a scan
 FIT_SAMPLE_ROWS = 1_000_000  # a source with more rows is fitted on a sample of this size
+SURE = 0.95  # probability from which on a repair is made unless the caller says otherwise
 MOST_JSON_FINDINGS = 1_000  # that --json of scan and score lists; a file of as many may lack some
 SCAN_SEED = 0  # a scan gives the same answer twice unless asked otherwise
 ROWS_PER_TREE = 4096  # drawn for a tree by default

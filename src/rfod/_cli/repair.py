@@ -6,8 +6,7 @@ import typer
 
 from rfod._cli import options
 from rfod._cli.options import Learning, Reading
-
-SURE = 0.95
+from rfod.params import SURE
 
 
 def repair(

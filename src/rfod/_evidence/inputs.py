@@ -123,7 +123,7 @@ class CellInputs:
     def cells(self, c: int, rows: NDArray[np.intp]) -> ColumnInputs:
         """The cells of some rows of a column."""
         kept = self._kept.get(c)
-        return kept if kept is not None and np.array_equal(kept.rows, rows) else self.make(c).take(rows)
+        return kept.take(rows) if kept is not None and np.isin(rows, kept.rows).all() else self.make(c).take(rows)
 
     def cell(self, c: int, row: int) -> ColumnInputs:
         """One cell."""

@@ -111,6 +111,7 @@ class Repairs:
         wanted = np.array(rows, dtype=np.intp)
         distinct = np.unique(wanted)
         cells = self._collected.inputs.cells(c, distinct)
+        column.prepare(distinct.tolist())
         made = {row: column.of(row, cells.take(np.array([row], dtype=np.intp))) for row in distinct.tolist()}
         proposals = [(place, proposal) for place, row in enumerate(rows) for proposal in made[int(row)]]
         place = np.array([place for place, _ in proposals], dtype=np.intp)

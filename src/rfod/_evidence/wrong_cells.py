@@ -24,6 +24,7 @@ from rfod._model.executor import Threads
 from rfod._model.judged import JudgedTable
 from rfod._table.encode import one_line
 from rfod._table.table import Table
+from rfod.params import SURE
 
 WRONG, WORTH_A_CHECK = 0.9, 0.5
 """From which probability on a cell is called wrong, and worth a check."""
@@ -73,11 +74,12 @@ class WrongCell:
 
     @property
     def chances(self) -> str:
-        """How likely the cell is wrong, and what is offered right, in words."""
-        words = f"wrong {probability_text(self.probability)}"
+        """How likely the cell is wrong, and what is offered right, in words. The two are estimated apart: a sure
+        suggestion has no number that may be larger."""
+        words, right = f"wrong {probability_text(self.probability)}", self.repair_probability or 0.0
         if self.offered is None:
             return words
-        return f"{words}, suggestion {probability_text(self.repair_probability or 0.0)}"
+        return f"{words}, {'sure suggestion' if right >= SURE else f'suggestion {probability_text(right)}'}"
 
     @property
     def because(self) -> str:

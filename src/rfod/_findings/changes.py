@@ -18,8 +18,6 @@ from rfod._table.edits import Edit, Refusal
 from rfod._table.table import Table
 from rfod.exceptions import ParameterError
 
-SURE = 0.95
-"""From which probability on a repair is made unless the caller says otherwise."""
 DECIDED = "decided"
 # One line per changed cell; docs/formats.md says what each field means.
 CHANGE_FIELDS = pa.schema(
