@@ -45,6 +45,6 @@ def inject(
     spoilt = [column.name for column, any_wrong in zip(columns, injected.wrong.any(axis=0), strict=True) if any_wrong]
     copy = frame.copy()
     if spoilt:
-        new = table.frame({name: injected.table.column(name) for name in spoilt}, aligned=True)
+        new = table.frame({name: injected.table.column(name) for name in spoilt}, np.arange(table.n_rows))
         copy[spoilt] = new[spoilt]
     return copy, wrong.to_numpy(dtype=np.bool_)
