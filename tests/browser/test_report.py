@@ -207,7 +207,11 @@ def test_theme(opened: Any, report: Any, scheme: str) -> None:
     page.locator("#theme").click()
     assert page.locator("html").get_attribute("data-theme") != scheme
     assert page.evaluate(background) != before
-    page.reload()
+    for _ in range(20):  # storage is written in the background: a page that is loaded at once may not see it yet
+        page.wait_for_timeout(100)
+        page.reload()
+        if page.locator("html").get_attribute("data-theme") != scheme:
+            break
     assert page.locator("html").get_attribute("data-theme") != scheme  # it is remembered
     it.check_quiet()
 
