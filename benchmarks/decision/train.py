@@ -300,13 +300,11 @@ def judge(decision: LearnedDecision, version: Version) -> tuple[NDArray[Any], ..
     suspicion = Suspicion(first)
 
     def in_context(orders: NDArray[np.float16]) -> NDArray[np.float64]:
-        columns = [
-            decision.in_context(
-                c, first[c], order, suspicion.inputs(c, version.codes[c]), lambda c, rows: inputs[c][rows]
-            )
+        found = [
+            decision.in_context(first[c], order, suspicion.inputs(c, version.codes[c]), inputs[c].__getitem__)
             for c, order in enumerate(orders.astype(np.float32))
         ]
-        return np.stack(columns)
+        return np.stack(found)
 
     return first, in_context(version.order), in_context(version.shuffled_order)
 

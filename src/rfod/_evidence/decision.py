@@ -23,8 +23,8 @@ from rfod._evidence.context import is_out_of_order
 from rfod._forest.boosted import BoostedTrees
 
 Floats = NDArray[np.float64]
-InputsOf = Callable[[int, NDArray[np.intp]], NDArray[np.float32]]
-"""(cells, CELL_INPUTS) of the cells of a column, given by their rows."""
+InputsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
+"""(cells, CELL_INPUTS) of cells of one column, given by their rows."""
 HEADS = ("screen", "cell", "table")
 FIELDS = ("input", "limit", "left", "right", "starts")
 SCREENED = 0.01  # probability from which on a cell is looked at: of what the heads call wrong, none lies below
@@ -53,14 +53,14 @@ class LearnedDecision:
         return found.reshape(inputs.shape[:-1])
 
     def in_context(
-        self, c: int, first: Floats, order: NDArray[np.float32], context: NDArray[np.float32], inputs_of: InputsOf
+        self, first: Floats, order: NDArray[np.float32], context: NDArray[np.float32], inputs_of: InputsOf
     ) -> Floats:
-        """(rows,): probability of the cells of column c by their own inputs, the order of the rows (rows, ORDER_INPUTS)
-        and the rest of the table (rows, SUSPECT_INPUTS). `inputs_of` makes the own inputs of those that are looked at;
-        `first`, (rows,), stands for the others."""
+        """(rows,): probability of the cells of a column by their own inputs, the order of the rows (rows, ORDER_INPUTS)
+        and the rest of the table (rows, SUSPECT_INPUTS). `inputs_of` makes the inputs of the cells that are screened;
+        the others keep their first probability, (rows,)."""
         rows = screened_rows(first, order)
         found = first.copy()
-        found[rows] = self.table.probability(np.hstack([inputs_of(c, rows), order[rows], context[rows]]))
+        found[rows] = self.table.probability(np.hstack([inputs_of(rows), order[rows], context[rows]]))
         return found
 
 

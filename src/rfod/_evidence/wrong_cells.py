@@ -269,7 +269,7 @@ def _judge_in_context(
     """Probabilities of a column with the context of the table."""
     order = orders[c] if c in orders else column_order(collected.written, c)
     context = suspicion.inputs(c, collected.written.columns[c].codes)
-    return decision.in_context(c, first[c], order, context, lambda c, rows: collected.inputs.cells(c, rows).values)
+    return decision.in_context(first[c], order, context, lambda rows: collected.inputs.cells(c, rows).values)
 
 
 def judge_cells(

@@ -223,7 +223,8 @@ def _refuse_duplicates(names: Iterable[Any]) -> None:
     repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
     if repeated:
         raise SchemaError(
-            f"{counted(len(repeated), 'column name')} more than once: {listed(repeated)}.\n"
+            f"{counted(len(repeated), 'column name')} {'occurs' if len(repeated) == 1 else 'occur'} more than once: "
+            f"{listed(repeated)}.\n"
             "Hint: rename them, so that each column has a name of its own."
         )
 
